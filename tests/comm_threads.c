@@ -1,8 +1,10 @@
 #include "comm_threads.h"
-#include "auto.h"
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "base/auto.h"
 
 /* A message on its way: one at a time from each rank to each other. */
 typedef struct {
@@ -88,8 +90,8 @@ static void *run(void *thread)
 
 int64_t run_ranks(int ranks, rank_fn fn, void *ctx, cs_status *status, char (*reason)[1024])
 {
-    AUTO_FREE post *p = calloc(1, sizeof *p);
-    AUTO_FREE rank_thread *t = calloc((size_t)ranks, sizeof *t);
+    CS_AUTO_FREE post *p = calloc(1, sizeof *p);
+    CS_AUTO_FREE rank_thread *t = calloc((size_t)ranks, sizeof *t);
     pthread_t thread[MOST_RANKS];
     int64_t sent = 0;
     (void)pthread_mutex_init(&p->lock, NULL);

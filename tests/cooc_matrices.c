@@ -1,9 +1,10 @@
 /* Generators of test matrices; see the header. */
 #include "cooc_matrices.h"
-#include "auto.h"
 
 #include <math.h>
+#include <stdlib.h>
 
+#include "base/auto.h"
 #include "base/rng.h"
 
 typedef struct {
@@ -37,8 +38,8 @@ static void push(triplets *t, int64_t row, int64_t col, double val)
 /* The matrix with rows and columns renumbered at random (seed 0: as they are); frees t. */
 static cs_csr finish(triplets *t, int64_t rows, int64_t cols, uint64_t seed)
 {
-    AUTO_FREE int32_t *p = need(malloc((size_t)(rows + 1) * sizeof *p));
-    AUTO_FREE int32_t *q = need(malloc((size_t)(cols + 1) * sizeof *q));
+    CS_AUTO_FREE int32_t *p = need(malloc((size_t)(rows + 1) * sizeof *p));
+    CS_AUTO_FREE int32_t *q = need(malloc((size_t)(cols + 1) * sizeof *q));
     for (int64_t i = 0; i < rows; ++i) {
         p[i] = (int32_t)i;
     }

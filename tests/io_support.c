@@ -3,6 +3,7 @@
 #include <ftw.h>
 #include <locale.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 
 #include <zip.h>
@@ -70,7 +71,7 @@ int entries(void **state)
 
 void assert_content(const char *path, const char *text)
 {
-    AUTO_FREE char *found = NULL;
+    CS_AUTO_FREE char *found = NULL;
     int64_t size = 0;
     OK(cs_file_read(path, 1 << 20, &found, &size));
     assert_string_equal(found, text);
@@ -117,7 +118,7 @@ bool comma_locale(void **state)
     for (size_t i = 0; i < sizeof posix / sizeof *posix; ++i) {
         (void)fprintf(f, "LC_%s\ncopy \"POSIX\"\nEND LC_%s\n", posix[i], posix[i]);
     }
-    AUTO_FREE char *command = cs_format(
+    CS_AUTO_FREE char *command = cs_format(
         "cd '%s' && localedef -c -i comma.src ./comma > localedef.log 2>&1", (const char *)*state);
     /* Its status also counts warnings: whether the locale works is seen below. */
     bool made = fclose(f) == 0 && command && system(command) != -1;

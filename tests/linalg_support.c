@@ -9,9 +9,8 @@ double max_abs_difference(const cs_dense *a, const cs_dense *b)
 {
     double worst = 0;
     for (int64_t j = 0; j < a->cols; ++j) {
-        for (int64_t i = 0; i < a->rows; ++i) {
-            worst = fmax(worst, fabs(a->data[i + j * a->ld] - b->data[i + j * b->ld]));
-        }
+        worst = fmax(worst,
+                     LARGEST(i, 0, a->rows, fabs(a->data[i + j * a->ld] - b->data[i + j * b->ld])));
     }
     return worst;
 }
@@ -30,8 +29,8 @@ cs_csr random_sparse(int64_t rows, int64_t cols, double density, uint64_t index)
 {
     cs_rng rng = cs_rng_at(12, CS_STREAM_TEST, index);
     int64_t n = (int64_t)(density * (double)(rows * cols)) + 1;
-    AUTO_FREE int64_t *row = cs_alloc(n, sizeof *row), *col = cs_alloc(n, sizeof *col);
-    AUTO_FREE double *val = cs_alloc(n, sizeof *val);
+    CS_AUTO_FREE int64_t *row = cs_alloc(n, sizeof *row), *col = cs_alloc(n, sizeof *col);
+    CS_AUTO_FREE double *val = cs_alloc(n, sizeof *val);
     assert_true(row && col && val);
     for (int64_t t = 0; t < n; ++t) {
         row[t] = cs_rng_below(&rng, rows);
@@ -45,14 +44,11 @@ cs_csr random_sparse(int64_t rows, int64_t cols, double density, uint64_t index)
 
 double orthonormality(const cs_dense *u)
 {
-    AUTO(cs_dense) gram = {0};
-    OK(cs_dense_init(&gram, u->cols, u->cols));
+    AUTO_OK(cs_dense, gram, cs_dense_init(&gram, u->cols, u->cols));
     OK(cs_gemm(true, false, 1, u, u, 0, &gram));
     double worst = 0;
     for (int64_t j = 0; j < gram.cols; ++j) {
-        for (int64_t i = 0; i < gram.rows; ++i) {
-            worst = fmax(worst, fabs(gram.data[i + j * gram.ld] - (i == j)));
-        }
+        worst = fmax(worst, LARGEST(i, 0, gram.rows, fabs(gram.data[i + j * gram.ld] - (i == j))));
     }
     return worst;
 }
@@ -71,11 +67,8 @@ cs_csr diagonal_matrix(int64_t n, const double *value)
 
 cs_csr scattered(int64_t rows, int64_t cols, int64_t n, const double *value)
 {
-    int64_t *row = test_zeros(n, sizeof *row), *col = test_zeros(n, sizeof *col);
-    for (int64_t j = 0; j < n; ++j) {
-        row[j] = 7 * j % rows;
-        col[j] = 11 * j % cols;
-    }
+    ARRAY(int64_t, row, n, j, 7 * j % rows);
+    ARRAY(int64_t, col, n, j, 11 * j % cols);
     cs_csr a;
     OK(cs_csr_from_triplets(rows, cols, n, row, col, value, &a));
     return a;
@@ -96,10 +89,7 @@ void operator_free(csr_operator *o)
 
 void falling_operator(csr_operator *o, int n)
 {
-    double *value = test_zeros(n, sizeof *value);
-    for (int i = 0; i < n; ++i) {
-        value[i] = n - i;
-    }
+    ARRAY(double, value, n, i, n - i);
     operator_of(o, diagonal_matrix(n, value), 1);
 }
 

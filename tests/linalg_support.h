@@ -46,7 +46,7 @@ void operator_free(csr_operator *o);
 
 /* Such an operator, of the matrix `a`, which is freed at the end of its block. */
 #define AUTO_OPERATOR(o, a, threads)                                                               \
-    AUTO_BY(operator_free, csr_operator) o = {0};                                                  \
+    CS_AUTO_BY(operator_free, csr_operator) o = {0};                                               \
     operator_of(&o, a, threads)
 
 /* n, n - 1, ..., 1 on the diagonal. */

@@ -37,7 +37,7 @@ float *row_of(planted *p, int i)
 
 cs_status hand_on(planted *p, bool drop, cs_hidden_visit visit, void *sums)
 {
-    AUTO_FREE planted *q = plant();
+    CS_AUTO_FREE planted *q = plant();
     int64_t rows = 0;
     for (int i = 0; i < DOCUMENTS * ROWS; ++i) {
         if (!drop || !p->about[i].masked) {
@@ -54,7 +54,7 @@ cs_status hand_on(planted *p, bool drop, cs_hidden_visit visit, void *sums)
 
 cs_status study(planted *masked, planted *plain, const cs_mask_rank_options *o, cs_mask_rank *out)
 {
-    AUTO_BY(cs_mask_rank_end, cs_mask_rank_sums) *sums = NULL;
+    CS_AUTO_BY(cs_mask_rank_end, cs_mask_rank_sums) *sums = NULL;
     cs_status status = cs_mask_rank_begin(WIDTH, MASK_ID, masked->block, o, &sums);
     if (status == CS_OK) status = hand_on(masked, o->encoder_only, cs_mask_rank_take_masked, sums);
     if (status == CS_OK) status = hand_on(plain, false, cs_mask_rank_take_plain, sums);

@@ -73,7 +73,7 @@ static void expect_sum(const char *what, const cs_context *context, const cs_coo
 static cs_cooc build(const cs_corpus *corpus, const char *spec, const cs_cooc_options *base,
                      cs_event_weight weight)
 {
-    AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     cs_cooc_options o = *base;
     cs_cooc out;
     o.objective = plan_held(spec, &file);
@@ -84,14 +84,14 @@ static cs_cooc build(const cs_corpus *corpus, const char *spec, const cs_cooc_op
 
 void mix_check(const mixture *m, const char *mode, bool given, int64_t max_length)
 {
-    AUTO(cs_corpus) corpus = small_corpus(MIX_DOCUMENTS, mix_lengths, MIX_VOCAB, MIX_LABELS, 5);
+    CS_AUTO(cs_corpus) corpus = small_corpus(MIX_DOCUMENTS, mix_lengths, MIX_VOCAB, MIX_LABELS, 5);
     for (int weight = 0; weight < 2 - m->silent; ++weight) {
         cs_cooc_options o = {.max_length = max_length, .weight_by_document = weight > 0};
         cs_cooc part[MIX_PARTS] = {0};
         OK(cs_context_parse(mode, &o.context));
         o.context.given = given || o.context.given;
         o.threads = 1;
-        AUTO(cs_cooc) whole = build(&corpus, m->spec, &o, (cs_event_weight)weight);
+        CS_AUTO(cs_cooc) whole = build(&corpus, m->spec, &o, (cs_event_weight)weight);
         for (int j = 0; j < MIX_PARTS && m->part[j]; ++j) {
             part[j] = build(&corpus, m->part[j], &o, (cs_event_weight)weight);
             assert_int_equal(part[j].sequences, whole.sequences);
@@ -100,7 +100,7 @@ void mix_check(const mixture *m, const char *mode, bool given, int64_t max_lengt
         expect_sum(mode, &o.context, &whole, part, m, true);
         o.threads = 3;
         o.memory_budget = 1 << 20;
-        AUTO(cs_cooc) again = build(&corpus, m->spec, &o, (cs_event_weight)weight);
+        CS_AUTO(cs_cooc) again = build(&corpus, m->spec, &o, (cs_event_weight)weight);
         assert_same_cooc(&whole, &again);
         for (int j = 0; j < MIX_PARTS; ++j) {
             cs_cooc_free(&part[j]);

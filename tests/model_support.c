@@ -110,7 +110,7 @@ static void fill_parameters(cs_model *model)
         int64_t n = p->rows * p->cols;
         size_t length = strlen(p->name);
         bool gain = length > 5 && strcmp(p->name + length - 5, ".gain") == 0;
-        AUTO_FREE double *value = cs_alloc(n, sizeof *value);
+        CS_AUTO_FREE double *value = cs_alloc(n, sizeof *value);
         assert_non_null(value);
         cs_rng rng = cs_rng_at(7, CS_STREAM_TEST, cs_hash(p->name, length, 0).low);
         for (int64_t k = 0; k < n; ++k) {

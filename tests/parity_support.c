@@ -1,9 +1,9 @@
 /* Cases of tests/parity_support.h. What a description leaves out has its neutral value: 0, no
  * array. */
 #include "parity_support.h"
-#include "auto.h"
 
 #include "backend_ref.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "io/json.h"
 #include "plan/spec.h"
@@ -42,7 +42,7 @@ static cs_status fill(cs_model *model, uint32_t salt)
     for (int64_t p = 0; p < model->params.count; ++p) {
         const cs_param *param = &model->params.param[p];
         int64_t n = param->rows * param->cols;
-        AUTO_FREE double *value = cs_alloc(n, sizeof *value);
+        CS_AUTO_FREE double *value = cs_alloc(n, sizeof *value);
         if (!value) {
             return CS_ERR_MEMORY;
         }
@@ -178,8 +178,8 @@ static cs_status build_batch(const json_t *what, const cs_task *task, const cs_m
 {
     const json_t *list = json_object_get(what, "sequences");
     int64_t count = (int64_t)json_array_size(list);
-    AUTO_FREE int32_t **token = cs_calloc(count, sizeof *token);
-    AUTO_FREE cs_example *example = cs_calloc(count, sizeof *example);
+    CS_AUTO_FREE int32_t **token = cs_calloc(count, sizeof *token);
+    CS_AUTO_FREE cs_example *example = cs_calloc(count, sizeof *example);
     cs_status status = token && example ? CS_OK : CS_ERR_MEMORY;
     for (int64_t r = 0; r < count && status == CS_OK; ++r) {
         json_auto_t *one = json_pack("{sO}", "s", json_array_get(list, (size_t)r));
@@ -218,7 +218,7 @@ static cs_status make_batch(const json_t *what, const cs_model_config *config, c
 
 static cs_status load(const json_t *what, parity_world *w)
 {
-    AUTO_FREE double *mass = NULL;
+    CS_AUTO_FREE double *mass = NULL;
     const json_t *array = json_object_get(what, "mass");
     cs_status status = array ? reals(array, w->model.config.shape.vocab, &mass) : CS_OK;
     double scale = json_object_get(what, "objective") ? 1 / w->batch.loss.weight_sum : 1;

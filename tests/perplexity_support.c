@@ -34,7 +34,7 @@ training sharp_case_of(int i)
     training t = perplexity_case_of(i);
     for (int64_t p = 0; p < t.model.params.count; ++p) {
         const cs_param *param = &t.model.params.param[p];
-        AUTO_FREE float *x = cs_alloc(param->rows * param->cols, sizeof *x);
+        CS_AUTO_FREE float *x = cs_alloc(param->rows * param->cols, sizeof *x);
         assert_non_null(x);
         OK(cs_params_get(&t.model.params, p, CS_PARAM_VALUE, x));
         for (int64_t k = 0; k < param->rows * param->cols; ++k) {
@@ -64,7 +64,7 @@ void set_all_parameters(training *t, float value)
 {
     for (int64_t i = 0; i < t->model.params.count; ++i) {
         const cs_param *param = &t->model.params.param[i];
-        AUTO_FREE float *x = cs_alloc(param->rows * param->cols, sizeof *x);
+        CS_AUTO_FREE float *x = cs_alloc(param->rows * param->cols, sizeof *x);
         assert_non_null(x);
         for (int64_t k = 0; k < param->rows * param->cols; ++k) {
             x[k] = value;

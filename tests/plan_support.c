@@ -131,10 +131,7 @@ cs_status plan_tally_add(void *ctx, const cs_plan *plan, double probability)
 
 void plan_normalise(double table[PLAN_CELLS])
 {
-    double sum = 0;
-    for (int i = 0; i < PLAN_CELLS; ++i) {
-        sum += table[i];
-    }
+    double sum = SUM(i, 0, PLAN_CELLS, table[i]);
     for (int i = 0; i < PLAN_CELLS; ++i) {
         table[i] /= sum;
     }
@@ -157,7 +154,7 @@ void plan_compare_with_enumeration(const cs_objective *objective, int64_t s)
     static double exact[PLAN_CELLS];
     static plan_tally t;
     memset(&t, 0, sizeof t);
-    AUTO_FREE char *name = cs_objective_describe(objective);
+    CS_AUTO_FREE char *name = cs_objective_describe(objective);
     AUTO_OK(cs_pairs, pairs, cs_pairs_of(objective, s, &pairs));
     OK(cs_plan_enumerate(objective, s, 1 << 20, plan_tally_add, &t));
     plan_table_of_pairs(&pairs, exact);
@@ -199,9 +196,8 @@ void plan_compare_with_samples(const cs_objective *objective, int64_t s, double 
     static double exact[PLAN_CELLS];
     static int64_t seen[PLAN_CELLS];
     memset(seen, 0, sizeof seen);
-    AUTO(cs_plan) plan = {0};
     AUTO_OK(cs_pairs, pairs, cs_pairs_of(objective, s, &pairs));
-    OK(cs_plan_init(&plan, s));
+    AUTO_OK(cs_plan, plan, cs_plan_init(&plan, s));
     plan_table_of_pairs(&pairs, exact);
     cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, 0);
     for (int64_t n = 0; n < DRAWS;) {
@@ -271,7 +267,7 @@ void plan_table_of(const cs_objective *o, int64_t s, double table[PLAN_CELLS])
 void plan_assert_as_by_hand(const cs_objective *o, int64_t s, const char *spec)
 {
     static double own[PLAN_CELLS], expected[PLAN_CELLS];
-    AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     cs_objective hand = plan_held(spec, &file);
     hand.event_weight = o->event_weight;
     hand.empty_prefix = o->empty_prefix;
@@ -282,7 +278,7 @@ void plan_assert_as_by_hand(const cs_objective *o, int64_t s, const char *spec)
 
 void plan_check_distribution(const char *path, const char *text, const char *spec)
 {
-    AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     cs_objective o = plan_of_text(path, text, &file);
     for (int variant = 0; variant < 6; ++variant) {
         o.event_weight = (cs_event_weight)(variant % 2);
@@ -297,7 +293,7 @@ void plan_check_distribution(const char *path, const char *text, const char *spe
 void plan_compare_kernel(const char *spec)
 {
     double closed[36], all[36];
-    AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     cs_objective o = plan_held(spec, &file);
     AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, 6, &pairs));
     OK(cs_kernel_of_pairs(&pairs, closed));

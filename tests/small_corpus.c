@@ -1,6 +1,8 @@
 /* Small corpora made by hand for tests of src/cooc. */
+#include <stdlib.h>
+
+#include "base/auto.h"
 #include "small_corpus.h"
-#include "auto.h"
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -48,7 +50,7 @@ cs_corpus small_corpus(int64_t documents, const int64_t *length, int64_t vocab, 
 
 cs_corpus random_corpus(int64_t documents, int64_t longest, int64_t vocab, int64_t labels)
 {
-    AUTO_FREE int64_t *length = sure(cs_alloc(documents, sizeof *length));
+    CS_AUTO_FREE int64_t *length = sure(cs_alloc(documents, sizeof *length));
     cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 1);
     for (int64_t d = 0; d < documents; ++d) {
         length[d] = 1 + cs_rng_below(&rng, longest);

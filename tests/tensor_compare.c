@@ -2,8 +2,8 @@
  *
  * Guards: while a case runs, the backend's alloc and release are replaced by versions that put a
  * pattern before and behind every block and look at it when the block goes. */
-#include "auto.h"
 #include "backend_ref.h"
+#include "base/auto.h"
 #include "tensor_support.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ static double objective_at(cs_tensor_world *world, double *const *x, double *con
     cs_params *params = &world->net.params;
     for (int64_t i = 0; i < params->count; ++i) {
         int64_t n = params->param[i].rows * params->param[i].cols;
-        AUTO_FREE double *moved = cs_tensor_zeros(n, sizeof *moved);
+        CS_AUTO_FREE double *moved = cs_tensor_zeros(n, sizeof *moved);
         for (int64_t k = 0; k < n; ++k) {
             moved[k] = x[i][k] + t * direction[i][k];
         }
@@ -103,7 +103,7 @@ static bool check_directions(cs_tensor_world *world, double *const *x, double *c
 bool cs_tensor_check_gradients(const cs_tensor_case *what, cs_backend *backend,
                                char why[CS_TENSOR_WHY])
 {
-    AUTO_BY(cs_tensor_close, cs_tensor_world) world = {0};
+    CS_AUTO_BY(cs_tensor_close, cs_tensor_world) world = {0};
     double *x[CS_NET_MOST], *zero[CS_NET_MOST], *g[CS_NET_MOST];
     bool good = true;
     cs_tensor_open(&world, what, backend, true);
@@ -296,7 +296,7 @@ static bool gaps_zero(const cs_tensor_world *world, char why[CS_TENSOR_WHY])
 {
     const cs_params *params = &world->net.params;
     int64_t size = cs_real_size(world->backend->parameter);
-    AUTO_FREE char *grad = cs_tensor_zeros(params->items, (size_t)size);
+    CS_AUTO_FREE char *grad = cs_tensor_zeros(params->items, (size_t)size);
     bool good = true;
     cs_tensor_must(world->backend->get(world->backend, grad, params->grad, params->items * size),
                    "get");
@@ -316,7 +316,7 @@ static bool gaps_zero(const cs_tensor_world *world, char why[CS_TENSOR_WHY])
 static bool compare_training(cs_tensor_world *world, const expectation *want,
                              char why[CS_TENSOR_WHY])
 {
-    AUTO(cs_tensor_result) first = {0}, again = {0}, twice = {0};
+    CS_AUTO(cs_tensor_result) first = {0}, again = {0}, twice = {0};
     cs_tensor_step(world, &first);
     cs_tensor_must(cs_params_zero_grad(&world->net.params), "zero");
     cs_tensor_step(world, &again);
@@ -329,7 +329,7 @@ static bool compare_training(cs_tensor_world *world, const expectation *want,
 static bool compare_evaluation(cs_tensor_world *world, const expectation *want,
                                char why[CS_TENSOR_WHY])
 {
-    AUTO(cs_tensor_result) got = {0};
+    CS_AUTO(cs_tensor_result) got = {0};
     cs_tensor_step(world, &got);
     bool good = results_close(world, &got, want, false, why);
     return good;
@@ -338,7 +338,7 @@ static bool compare_evaluation(cs_tensor_world *world, const expectation *want,
 static void step_of(cs_backend *ref, const cs_tensor_case *what, bool training,
                     cs_tensor_result *out)
 {
-    AUTO_BY(cs_tensor_close, cs_tensor_world) world = {0};
+    CS_AUTO_BY(cs_tensor_close, cs_tensor_world) world = {0};
     cs_tensor_open(&world, what, ref, training);
     cs_tensor_step(&world, out);
 }
@@ -351,7 +351,7 @@ static bool compare(cs_backend *backend, cs_backend *ref, const cs_tensor_case *
     expectation want = {.rough = NULL};
     step_of(ref, what, training, &want.exact);
     if (backend->activation == CS_REAL_BF16) {
-        AUTO(cs_backend) *rounded = NULL;
+        CS_AUTO(cs_backend) *rounded = NULL;
         cs_tensor_must(cs_backend_ref64(&rounded), what->name);
         cs_tensor_round(rounded);
         step_of(rounded, what, training, &rough);
@@ -372,7 +372,7 @@ static bool compare(cs_backend *backend, cs_backend *ref, const cs_tensor_case *
 
 bool cs_tensor_compare(cs_backend *backend, const cs_tensor_case *what, char why[CS_TENSOR_WHY])
 {
-    AUTO(cs_backend) *ref = NULL;
+    CS_AUTO(cs_backend) *ref = NULL;
     cs_tensor_must(cs_backend_ref64(&ref), what->name);
     bool good = compare(backend, ref, what, true, why) && compare(backend, ref, what, false, why);
     return good;

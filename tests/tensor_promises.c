@@ -1,6 +1,6 @@
 /* Promises of every backend beyond numbers that agree: attention hides what is masked, and the
  * optimizer follows its equations. */
-#include "auto.h"
+#include "base/auto.h"
 #include "tensor_support.h"
 
 #include <math.h>
@@ -37,7 +37,7 @@ static void turn_row(cs_tensor_world *world, const char *name, int64_t row)
     cs_params *params = &world->net.params;
     int64_t number = cs_params_find(params, name);
     const cs_param *p = &params->param[number];
-    AUTO_FREE double *x = cs_tensor_zeros(p->rows * p->cols, sizeof *x);
+    CS_AUTO_FREE double *x = cs_tensor_zeros(p->rows * p->cols, sizeof *x);
     cs_tensor_must(cs_params_get64(params, number, CS_PARAM_VALUE, x), name);
     for (int64_t c = 0; c < p->cols; ++c) {
         x[row * p->cols + c] *= -1;
@@ -57,13 +57,13 @@ static void turn_key(cs_tensor_world *world, bool linear, int64_t key)
 bool cs_tensor_check_leaks(cs_backend *backend, const cs_tensor_case *what, int64_t *hidden,
                            int64_t *seen, char why[CS_TENSOR_WHY])
 {
-    AUTO_BY(cs_tensor_close, cs_tensor_world) world = {0};
+    CS_AUTO_BY(cs_tensor_close, cs_tensor_world) world = {0};
     cs_tensor_open(&world, what, backend, true);
     attention_of_case a = find_attention(&world.net.graph);
     cs_matrix y = cs_run_matrix(world.run, a.y), keys = cs_run_matrix(world.run, a.vis);
     const int32_t *vis = cs_run_index(world.run, a.vis), *lim = cs_run_index(world.run, a.lim);
-    AUTO_FREE double *before = cs_tensor_zeros(y.rows * y.cols, sizeof *before);
-    AUTO_FREE double *after = cs_tensor_zeros(y.rows * y.cols, sizeof *after);
+    CS_AUTO_FREE double *before = cs_tensor_zeros(y.rows * y.cols, sizeof *before);
+    CS_AUTO_FREE double *after = cs_tensor_zeros(y.rows * y.cols, sizeof *after);
     bool good = true;
     *hidden = *seen = 0;
     cs_tensor_poison(&world);
@@ -213,7 +213,7 @@ static bool check_skipped(cs_params *params, double bad, char why[CS_TENSOR_WHY]
 
 bool cs_tensor_check_adamw(cs_backend *backend, double clip, char why[CS_TENSOR_WHY])
 {
-    AUTO(cs_params) params = {0};
+    CS_AUTO(cs_params) params = {0};
     moments want = {0};
     cs_rng rng = cs_rng_at(17, CS_STREAM_TEST, 0);
     for (int i = 0; i < ALL; ++i) {

@@ -1,10 +1,11 @@
 /* Building a case, filling it and running it. The cases are in tensor_cases.c, the checks in
  * tensor_compare.c. */
 #include "tensor_support.h"
-#include "auto.h"
 
 #include <math.h>
 #include <stdio.h>
+
+#include "base/auto.h"
 
 void cs_tensor_must(cs_status status, const char *what)
 {
@@ -177,7 +178,7 @@ static void fill_params(cs_tensor_world *world)
     for (int64_t i = 0; i < params->count; ++i) {
         cs_rng rng = cs_tensor_stream(world, CS_FILL_PARAM, i);
         int64_t n = params->param[i].rows * params->param[i].cols;
-        AUTO_FREE double *x = cs_tensor_zeros(n, sizeof *x);
+        CS_AUTO_FREE double *x = cs_tensor_zeros(n, sizeof *x);
         for (int64_t k = 0; k < n; ++k) {
             x[k] = cs_tensor_value(&rng, -2.0, 2.0);
         }
@@ -261,7 +262,7 @@ void cs_tensor_close(cs_tensor_world *world)
 static void poison(cs_backend *backend, void *memory, int64_t bytes)
 {
     if (memory && bytes > 0) {
-        AUTO_FREE void *ones = cs_tensor_zeros(bytes, 1);
+        CS_AUTO_FREE void *ones = cs_tensor_zeros(bytes, 1);
         memset(ones, 0xff, (size_t)bytes);
         cs_tensor_must(backend->put(backend, memory, ones, bytes), "poison");
     }
@@ -299,8 +300,8 @@ static void put_gradient(cs_tensor_world *world, int number)
     cs_backend *b = world->backend;
     cs_matrix m = cs_run_matrix(world->run, world->net.output[number]);
     const int64_t items = m.rows * m.cols, size = cs_real_size(b->activation);
-    AUTO_FREE double *x = output_gradient(world, number);
-    AUTO_FREE void *raw = cs_tensor_zeros(items, (size_t)size);
+    CS_AUTO_FREE double *x = output_gradient(world, number);
+    CS_AUTO_FREE void *raw = cs_tensor_zeros(items, (size_t)size);
     for (int64_t k = 0; k < items; ++k) {
         if (b->activation == CS_REAL_BF16) { /* exact, so cutting is rounding */
             float single = (float)x[k];
@@ -347,8 +348,8 @@ double cs_tensor_objective(cs_tensor_world *world)
     double sum = 0;
     int64_t n = 0;
     for (int i = 0; i < world->net.outputs; ++i) {
-        AUTO_FREE double *g = output_gradient(world, i),
-                         *x = values(world, world->net.output[i], &n);
+        CS_AUTO_FREE double *g = output_gradient(world, i),
+                            *x = values(world, world->net.output[i], &n);
         for (int64_t k = 0; k < n; ++k) {
             sum += g[k] * x[k];
         }

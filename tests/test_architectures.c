@@ -111,8 +111,8 @@ TEST(decoders_agree_with_transformers)
     static const char *const file[] = {"reference.npz", "long.npz"};
     for (int i = 0; i < 6; ++i) {
         char dir[PATH];
-        AUTO(cs_backend) *backend = NULL;
-        AUTO(cs_model) model = {0};
+        CS_AUTO(cs_backend) *backend = NULL;
+        CS_AUTO(cs_model) model = {0};
         cs_state_difference d[MOST];
         double rounding[MOST];
         assert_true(snprintf(dir, sizeof dir, MODELS "%s", name[i % 2]) > 0);
@@ -207,7 +207,7 @@ static bool departs(cs_model *model, cs_npz *reference, bool causal, bool decode
     const cs_verify_options options = {.causal = causal, .decoder = decoder};
     cs_state_difference d[MOST];
     double rounding[MOST];
-    AUTO(cs_array) array = {0};
+    CS_AUTO(cs_array) array = {0};
     bool changed = false;
     int count = 0;
     cs_status status = cs_verify_states(model, reference, &options, d, &count);
@@ -227,7 +227,7 @@ static bool matters(const char *dir, const char *golden, const json_t *config)
 {
     char path[PATH];
     AUTO_OK(cs_backend, *backend, open_cpu(&backend));
-    AUTO(cs_model) model = {0};
+    CS_AUTO(cs_model) model = {0};
     bool changed = true;
     assert_true(snprintf(path, sizeof path, "%s/config.json", dir) > 0);
     OK(cs_json_write(path, config));
@@ -291,7 +291,7 @@ TEST_IN_DIR(no_key_is_passed_over)
         json_auto_t *unknown = json_copy(config);
         OK(cs_json_set(unknown, "memory_heads", json_integer(2)));
         assert_false(matters(dir, golden, unknown));
-        AUTO_FREE char *unread = NULL;
+        CS_AUTO_FREE char *unread = NULL;
         cs_model_config read;
         OK(cs_model_config_parse(golden, unknown, &read));
         OK(cs_config_unread(unknown, read.arch, &unread));
@@ -350,7 +350,7 @@ TEST(devices_without_the_parts_refuse)
     backend->basic = true;
     for (int i = 0; i < count; ++i) {
         char dir[PATH];
-        AUTO(cs_model) model = {0};
+        CS_AUTO(cs_model) model = {0};
         bool is_basic = false;
         for (size_t b = 0; b < sizeof basic / sizeof *basic && !strstr(name[i], "relative"); ++b) {
             is_basic = is_basic || strncmp(name[i], basic[b], strlen(basic[b])) == 0;

@@ -71,7 +71,7 @@ TEST(allocation_is_checked)
     assert_true(strlen(cs_reason()) > 0);
     cs_reason_clear();
     (void)cs_mem_fail_at(2);
-    AUTO_FREE void *a = cs_alloc(1, 1);
+    CS_AUTO_FREE void *a = cs_alloc(1, 1);
     void *b = cs_alloc(1, 1);
     assert_non_null(a);
     assert_null(b);
@@ -82,7 +82,7 @@ TEST(allocation_is_checked)
 /* Known answer of Random123: philox4x32-10, counter 0, key 0. */
 TEST(a_pool_is_freed_at_once_and_its_first_failure_stays)
 {
-    AUTO(cs_pool) pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     for (int64_t n = 0; n < 40; ++n) {
         char *buffer = cs_pool_take(&pool, n, 3);
         assert_non_null(buffer);
@@ -566,10 +566,7 @@ TEST(a_radix_sort_is_in_the_order_of_comparisons)
 
 TEST(hashes_come_in_pieces)
 {
-    unsigned char bytes[3000];
-    for (int i = 0; i < 3000; ++i) {
-        bytes[i] = (unsigned char)(i * i % 251);
-    }
+    ARRAY(unsigned char, bytes, 3000, i, (i * i % 251));
     for (size_t step = 1; step < 3000; step = 3 * step + 1) {
         AUTO_OK(cs_hasher, h, cs_hasher_make(5, &h));
         for (size_t at = 0; at < 3000; at += step) {

@@ -12,9 +12,7 @@ static cs_batch build(const cs_task *task, const cs_model_config *config, int64_
 
 static void expect_ints(const int32_t *array, int64_t count, const int32_t *expected)
 {
-    for (int64_t i = 0; i < count; ++i) {
-        assert_int_equal(array[i], expected[i]);
-    }
+    assert_each(i, 0, count, array[i] == expected[i]);
 }
 
 /* --- one stream ------------------------------------------------------------------------------- */
@@ -23,7 +21,7 @@ TEST(ar_predicts_the_next_token)
 {
     cs_task task = batch_task("ar");
     cs_model_config config = batch_config(CS_FORM_SINGLE);
-    AUTO(cs_batch) b = build(&task, &config, 4, 0);
+    CS_AUTO(cs_batch) b = build(&task, &config, 4, 0);
     assert_int_equal(b.form, CS_FORM_SINGLE);
     assert_int_equal(b.batch, 1);
     assert_int_equal(b.length, 4);
@@ -51,7 +49,8 @@ TEST(a_shared_empty_prefix_is_the_begin_token)
 {
     cs_task task = batch_task("ar:empty-prefix=shared");
     cs_model_config config = batch_config(CS_FORM_SINGLE);
-    AUTO(cs_batch) b = build(&task, &config, PLACES, 0); /* as long as the positions: no row more */
+    CS_AUTO(cs_batch) b =
+        build(&task, &config, PLACES, 0); /* as long as the positions: no row more */
     assert_int_equal(b.length, PLACES);
     assert_int_equal(b.token[0], BOS);
     expect_ints(b.token + 1, PLACES - 1, batch_text);
@@ -65,7 +64,7 @@ TEST(masked_tokens_are_hidden)
     cs_model_config config = batch_config(CS_FORM_SINGLE);
     config.position.offset = 2;
     for (int64_t step = 0; step < 20; ++step) {
-        AUTO(cs_batch) b = build(&task, &config, 10, step);
+        CS_AUTO(cs_batch) b = build(&task, &config, 10, step);
         assert_int_equal(b.predictions, 4);
         int64_t r = 0;
         for (int32_t i = 0; i < 10; ++i) {
@@ -97,7 +96,7 @@ TEST(replacements_keep_their_shares)
     double kept = 0, masked = 0, other = 0, n = 0;
     int drawn[VOCAB] = {0};
     for (int64_t step = 0; step < 3000; ++step) {
-        AUTO(cs_batch) b = build(&task, &config, 20, step);
+        CS_AUTO(cs_batch) b = build(&task, &config, 20, step);
         for (int64_t r = 0; r < b.events; ++r, ++n) {
             int32_t shown = b.token[b.loss.predict[r]];
             kept += shown == b.loss.target[r];
@@ -135,16 +134,14 @@ TEST(queries_sit_where_they_predict)
             continue;
         }
         for (int64_t step = 0; step < 10; ++step) {
-            AUTO(cs_batch) b = build(&task, &config, 9, step);
+            CS_AUTO(cs_batch) b = build(&task, &config, 9, step);
             expect_ints(b.token, 9, batch_text);
             for (int64_t i = 0; i < 9; ++i) {
                 assert_int_equal(b.position[i], i + 3);
                 assert_int_equal(b.vis[i], b.lim[i]); /* a row sees itself */
             }
-            for (int64_t r = 0; r < b.events; ++r) {
-                assert_int_equal(b.query.position[b.loss.predict[r]], b.loss.place[r] + 3);
-                assert_true(b.query.lim[b.loss.predict[r]] < b.vis[b.loss.place[r]]);
-            }
+            assert_each(r, 0, b.events, b.query.position[b.loss.predict[r]] == b.loss.place[r] + 3);
+            assert_each(r, 0, b.events, b.query.lim[b.loss.predict[r]] < b.vis[b.loss.place[r]]);
         }
     }
 }
@@ -154,7 +151,7 @@ TEST(no_positions_no_position_rows)
     cs_task task = batch_task("permuted-ar");
     cs_model_config config = batch_config(CS_FORM_TWO_STREAM);
     config.shape.positions = 0;
-    AUTO(cs_batch) b = build(&task, &config, 4, 0);
+    CS_AUTO(cs_batch) b = build(&task, &config, 4, 0);
     expect_ints(b.position, 4, (int32_t[]){-1, -1, -1, -1});
     expect_ints(b.query.position, 3, (int32_t[]){-1, -1, -1});
     cs_batch_free(&b);
@@ -176,7 +173,7 @@ TEST(linear_rows_are_conditioning_sets)
     cs_model_config config = batch_config(CS_FORM_LINEAR);
     for (size_t i = 0; i < sizeof want / sizeof *want; ++i) {
         cs_task task = batch_task(want[i].spec);
-        AUTO(cs_batch) b = build(&task, &config, 7, 0);
+        CS_AUTO(cs_batch) b = build(&task, &config, 7, 0);
         assert_int_equal(b.form, CS_FORM_LINEAR);
         assert_int_equal(b.queries, want[i].queries);
         expect_ints(b.token, 7, batch_text);
@@ -195,7 +192,7 @@ TEST(linear_rows_are_conditioning_sets)
 static void check_mae(const cs_task *task, const cs_model_config *config, int64_t step)
 {
     enum { S = 12, MASKED = 6 };
-    AUTO(cs_batch) b = build(task, config, S, step);
+    CS_AUTO(cs_batch) b = build(task, config, S, step);
     cs_decoder_attention attention = config->decoder.attention;
     int64_t kept = (int64_t)(task->delta * MASKED + 0.5), encoded = S - MASKED + kept;
     bool causal = attention == CS_DECODER_CAUSAL_CROSS, cross = attention == CS_DECODER_CROSS;
@@ -265,7 +262,7 @@ TEST(shares_of_masks_round_half_away)
     cs_task task = batch_task("masked:unmasked=3");
     cs_model_config config = batch_config(CS_FORM_MAE);
     task.delta = 0.3; /* of 5: 1.5 */
-    AUTO(cs_batch) b = build(&task, &config, 8, 0);
+    CS_AUTO(cs_batch) b = build(&task, &config, 8, 0);
     assert_int_equal(b.length, 3 + 2);
     cs_batch_free(&b);
     task.delta = 0.29; /* 1.45 */
@@ -282,7 +279,7 @@ TEST(kept_masks_are_uniform)
     task.delta = 0.5;
     double seen[16] = {0};
     for (int64_t step = 0; step < DRAWS; ++step) {
-        AUTO(cs_batch) b = build(&task, &config, 5, step);
+        CS_AUTO(cs_batch) b = build(&task, &config, 5, step);
         unsigned set = 0, bit = 1;
         for (int64_t r = 0; r < b.events; ++r, bit <<= 1) {
             set |= b.decoder.from[b.loss.predict[r]] >= 0 ? bit : 0;
@@ -305,7 +302,7 @@ TEST(replaced_tokens_of_the_encoder_are_not_reset)
     task.delta = 1;
     task.decoder_resets = true;
     task.random = 1;
-    AUTO(cs_batch) b = build(&task, &config, 9, 1);
+    CS_AUTO(cs_batch) b = build(&task, &config, 9, 1);
     int64_t changed = 0;
     for (int64_t r = 0; r < b.events; ++r) {
         int32_t from = b.decoder.from[b.loss.predict[r]];

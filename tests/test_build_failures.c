@@ -28,7 +28,7 @@ static void rare_plan(const char *path, int rare, cs_plan_file *file, cs_objecti
 static void find_rare(const cs_corpus *corpus, cs_cooc_options *o)
 {
     for (; o->seed < SEEDS; ++o->seed) {
-        AUTO(cs_cooc) m = {0};
+        CS_AUTO(cs_cooc) m = {0};
         cs_status status = cs_cooc_build(corpus, o, &m);
         const double all = m.mass + m.dropped_mass;
         cs_reason_clear();
@@ -48,10 +48,10 @@ TEST_IN_DIR(samples_that_pass_the_units_are_refused)
         bool refused;
     } cases[] = {{2, false}, {4, false}, {7, false}, {64, true}, {RARE, true}};
     int64_t length = 4;
-    AUTO(cs_corpus) corpus = small_corpus(1, &length, 5, 2, 1);
+    CS_AUTO(cs_corpus) corpus = small_corpus(1, &length, 5, 2, 1);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         cs_cooc_options o = {.threads = 1, .draws = 1};
-        AUTO(cs_plan_file) file = {0};
+        CS_AUTO(cs_plan_file) file = {0};
         rare_plan(in_dir(state, "plans.json"), cases[i].rare, &file, &o.objective);
         OK(cs_context_parse("nearest:1", &o.context));
         find_rare(&corpus, &o);
@@ -71,10 +71,10 @@ TEST_IN_DIR(samples_that_pass_the_units_are_refused)
 TEST_IN_DIR(all_ranks_refuse_what_one_has_found)
 {
     int64_t length[] = {4, 4, 4};
-    AUTO(cs_corpus) corpus = small_corpus(3, length, 5, 2, 1);
+    CS_AUTO(cs_corpus) corpus = small_corpus(3, length, 5, 2, 1);
     cs_cooc all[MOST_RANKS] = {0}, zero = {0};
     build_job job = {&corpus, {.threads = 1, .draws = 1}, all};
-    AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     cs_status status[MOST_RANKS];
     char reason[MOST_RANKS][1024];
     rare_plan(in_dir(state, "plans.json"), RARE, &file, &job.options.objective);
@@ -83,10 +83,8 @@ TEST_IN_DIR(all_ranks_refuse_what_one_has_found)
     assert_build_fails(&corpus, &job.options, CS_ERR_INPUT, "have far more mass than expected");
     for (int ranks = 1; ranks <= 3; ++ranks) {
         (void)run_ranks(ranks, build_rank, &job, status, reason);
-        for (int r = 0; r < ranks; ++r) {
-            assert_int_equal(status[r], CS_ERR_INPUT);
-            assert_non_null(strstr(reason[r], "have far more mass than expected"));
-            assert_memory_equal(&all[r], &zero, sizeof zero);
-        }
+        assert_each(r, 0, ranks, status[r] == CS_ERR_INPUT);
+        assert_each(r, 0, ranks, strstr(reason[r], "have far more mass than expected") != NULL);
+        assert_each(r, 0, ranks, memcmp(&all[r], &zero, sizeof zero) == 0);
     }
 }

@@ -22,7 +22,7 @@ static cs_cooc_options options_of(const char *spec, const char *context)
 TEST(bigrams_are_counted)
 {
     int64_t length[] = {5, 1, 4, 2};
-    AUTO(cs_corpus) corpus = small_corpus(4, length, 3, 2, 8);
+    CS_AUTO(cs_corpus) corpus = small_corpus(4, length, 3, 2, 8);
     cs_cooc_options o = options_of("ar", "nearest:1");
     AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     assert_consistent(&m);
@@ -53,7 +53,7 @@ TEST(bigrams_are_counted)
 /* GloVe's view, in plain loops: each token within 2 of a masked one shares its weight. */
 TEST(windows_are_counted)
 {
-    AUTO(cs_corpus) corpus = random_corpus(40, 9, 6, 3);
+    CS_AUTO(cs_corpus) corpus = random_corpus(40, 9, 6, 3);
     cs_cooc_options o = options_of("masked:unmasked=1", "each:2");
     AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     assert_consistent(&m);
@@ -79,7 +79,7 @@ TEST(windows_are_counted)
 TEST(many_runs_are_merged_in_passes)
 {
     enum { RUNS = 700, EACH = 50 };
-    AUTO(cs_runs) runs = {0};
+    CS_AUTO(cs_runs) runs = {0};
     cs_runs_init(&runs, NULL);
     int64_t units = 0;
     for (int64_t i = 0; i < RUNS; ++i) {
@@ -113,7 +113,7 @@ TEST(many_runs_are_merged_in_passes)
 TEST(records_are_sorted)
 {
     enum { N = 20000 };
-    AUTO_FREE cs_record *r = malloc(N * sizeof *r);
+    CS_AUTO_FREE cs_record *r = malloc(N * sizeof *r);
     assert_non_null(r);
     cs_rng rng = cs_rng_at(1, CS_STREAM_TEST, 2);
     for (int kind = 0; kind < 4; ++kind) {
@@ -138,7 +138,7 @@ TEST(records_are_sorted)
 
 TEST(splits_and_weights)
 {
-    AUTO(cs_corpus) corpus = random_corpus(50, 12, 10, 2);
+    CS_AUTO(cs_corpus) corpus = random_corpus(50, 12, 10, 2);
     cs_cooc_options o = options_of("ar", "nearest:1");
     double mass[3];
     int64_t sequences[3];
@@ -161,7 +161,7 @@ TEST(splits_and_weights)
 /* A class-tagged empty prefix gives a row a class, a shared one a single row. */
 TEST(empty_prefixes_are_shared_or_tagged)
 {
-    AUTO(cs_corpus) corpus = random_corpus(30, 6, 100, 3);
+    CS_AUTO(cs_corpus) corpus = random_corpus(30, 6, 100, 3);
     const char *const specs[] = {"ar", "ar:empty-prefix=shared", "ar:empty-prefix=class"};
     int64_t rows[3];
     for (int i = 0; i < 3; ++i) {
@@ -177,7 +177,7 @@ TEST(empty_prefixes_are_shared_or_tagged)
 
 TEST(unlabelled_corpora_have_no_label_columns)
 {
-    AUTO(cs_corpus) corpus = random_corpus(10, 6, 10, 0);
+    CS_AUTO(cs_corpus) corpus = random_corpus(10, 6, 10, 0);
     cs_cooc_options o = options_of("ar", "document");
     AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     assert_consistent(&m);
@@ -198,7 +198,7 @@ static void refused(const cs_corpus *corpus, const cs_cooc_options *o, cs_status
 
 TEST(bad_input_is_named)
 {
-    AUTO(cs_corpus) corpus = random_corpus(20, 4, 10, 2);
+    CS_AUTO(cs_corpus) corpus = random_corpus(20, 4, 10, 2);
     cs_cooc_options o = options_of("ar", "nearest:1");
     OK(cs_cooc_check(&corpus, &o));
     o = options_of("masked:unmasked=7", "nearest:1");
@@ -237,17 +237,13 @@ TEST(bad_input_is_named)
 
 static int64_t open_files(void)
 {
-    int64_t count = 0;
-    for (int fd = 0; fd < 256; ++fd) {
-        count += lseek(fd, 0, SEEK_CUR) >= 0;
-    }
-    return count;
+    return COUNT(fd, 0, 256, lseek(fd, 0, SEEK_CUR) >= 0);
 }
 
 /* A full disk, in a child whose files may not grow: CS_ERR_IO names the scratch directory. */
 TEST(full_disk_is_named)
 {
-    AUTO(cs_corpus) corpus = random_corpus(3000, 30, 1000, 2);
+    CS_AUTO(cs_corpus) corpus = random_corpus(3000, 30, 1000, 2);
     cs_cooc_options o = options_of("ar", "nearest:4");
     o.memory_budget = 1 << 20;
     o.scratch = "/tmp";
@@ -280,7 +276,7 @@ static void stop_at_third(void *ctx, const char *stage, int64_t done, int64_t to
 /* The flag cannot be lowered, so a child raises it. */
 TEST(interrupts_are_obeyed)
 {
-    AUTO(cs_corpus) corpus = random_corpus(20000, 30, 1000, 2);
+    CS_AUTO(cs_corpus) corpus = random_corpus(20000, 30, 1000, 2);
     cs_cooc_options o = options_of("ar", "nearest:4");
     int64_t calls = 0;
     cs_progress progress = {stop_at_third, &calls};
@@ -296,7 +292,7 @@ TEST(interrupts_are_obeyed)
 
 TEST(every_allocation_may_fail)
 {
-    AUTO(cs_corpus) corpus = random_corpus(900, 25, 300, 3);
+    CS_AUTO(cs_corpus) corpus = random_corpus(900, 25, 300, 3);
     static const char *const contexts[] = {"nearest:3", "nearest:3", "each:3", "unique"};
     for (int way = 0; way < 4; ++way) { /* in memory, spilled, row by row, pairs */
         bool spill = way == 1;
@@ -304,7 +300,7 @@ TEST(every_allocation_may_fail)
         o.memory_budget = spill ? 1 << 20 : 1 << 26;
         o.threads = 2;
         EACH_ALLOCATION_FAILS(n) {
-            AUTO(cs_cooc) m = {0};
+            CS_AUTO(cs_cooc) m = {0};
             if (out_of_memory(cs_cooc_build(&corpus, &o, &m)))
                 assert_null(m.key);
             else
@@ -315,7 +311,7 @@ TEST(every_allocation_may_fail)
 
 TEST(estimates_bound_the_build)
 {
-    AUTO(cs_corpus) corpus = random_corpus(300, 20, 50, 2);
+    CS_AUTO(cs_corpus) corpus = random_corpus(300, 20, 50, 2);
     const char *const specs[] = {"ar", "masked:mask-ratio=0.3"};
     for (int i = 0; i < 4; ++i) {
         cs_cooc_options o = options_of(specs[i / 2], i % 2 ? "each:4" : "nearest:2");
@@ -359,16 +355,14 @@ TEST(silent_plans_count_as_no_tokens)
 {
     const int64_t length[] = {3, 5};
     for (int draws = 0; draws <= 1; ++draws) {
-        AUTO(cs_corpus) corpus = small_corpus(2, length, 4, 0, 3);
+        CS_AUTO(cs_corpus) corpus = small_corpus(2, length, 4, 0, 3);
         cs_cooc_options o = options_of("group-ar:t=4", "document");
         o.draws = draws * 200000;
         AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
         double row[2] = {0};
         assert_int_equal(m.matrix.a.rows, 2);
         for (int64_t i = 0; i < 2; ++i) {
-            for (int64_t e = m.matrix.a.ptr[i]; e < m.matrix.a.ptr[i + 1]; ++e) {
-                row[i] += m.matrix.a.val[e];
-            }
+            row[i] += SUM(e, m.matrix.a.ptr[i], m.matrix.a.ptr[i + 1], m.matrix.a.val[e]);
         }
         double ratio = row[0] < row[1] ? row[1] / row[0] : row[0] / row[1];
         /* drawn: at most 2 and 1.2 of a token of standard deviation a plan, 10 of them of the mean */

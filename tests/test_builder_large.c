@@ -35,14 +35,14 @@ TEST(bits_do_not_depend_on_budget_or_threads)
         {"variable-masked:mask-ratio=0.2:0.5", "all", 0, 0, 3, true},
         {"variable-masked:mask-ratio=0.2:0.5,event-weight=mask", "nearest:2", 0, 0, 3, false},
     };
-    AUTO(cs_corpus) corpus = random_corpus(5000, 30, 200, 4); /* row by row: more than 1 MiB */
+    CS_AUTO(cs_corpus) corpus = random_corpus(5000, 30, 200, 4); /* row by row: more than 1 MiB */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         cs_cooc_options o = options_of(cases[i].spec, cases[i].context);
         o.max_length = cases[i].max_length;
         o.stride = cases[i].stride;
         o.draws = cases[i].draws;
         o.tail = 1e-6;
-        AUTO(cs_cooc) first = {0};
+        CS_AUTO(cs_cooc) first = {0};
         int64_t runs = 0;
         for (int threads = 1; threads <= 4; ++threads) {
             for (int64_t budget = 1 << 20; budget <= INT64_C(1) << 30; budget <<= 5) {
@@ -70,7 +70,7 @@ TEST(bits_do_not_depend_on_budget_or_threads)
  * factor 2, and so is what a tail would leave. */
 TEST(estimates_come_near_the_build)
 {
-    AUTO(cs_corpus) corpus = random_corpus(200, 80, 500, 2);
+    CS_AUTO(cs_corpus) corpus = random_corpus(200, 80, 500, 2);
     const char *const specs[] = {"ar", "masked:mask-ratio=0.15", "masked:mask-ratio=0.5",
                                  "permuted-ar"};
     const char *const contexts[] = {"nearest:1", "nearest:2", "all", "document"};
@@ -115,14 +115,13 @@ TEST(rows_of_many_columns_come_in_order)
                  {"ar", "each:10", 60, 4096},       {"masked:unmasked=1", "each:1", 100, 4095},
                  {"permuted-ar", "each:3", 100, 40}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        AUTO(cs_corpus) corpus = random_corpus(1200, 2 * cases[i].longest, cases[i].vocab, 3);
-        AUTO(cs_cooc) rows = {0}, records = {0};
+        CS_AUTO(cs_corpus) corpus = random_corpus(1200, 2 * cases[i].longest, cases[i].vocab, 3);
         cs_cooc_options o = options_of(cases[i].spec, cases[i].context);
         o.memory_budget = INT64_C(1) << 28;
         o.threads = 1 + (int)i % 3;
-        OK(cs_cooc_build(&corpus, &o, &rows));
+        AUTO_OK(cs_cooc, rows, cs_cooc_build(&corpus, &o, &rows));
         o.memory_budget = 1 << 20;
-        OK(cs_cooc_build(&corpus, &o, &records));
+        AUTO_OK(cs_cooc, records, cs_cooc_build(&corpus, &o, &records));
         assert_true(rows.runs == 0 && (records.runs > 0 || cases[i].vocab == 40));
         assert_true(!rows.files && (records.files || cases[i].vocab == 40));
         records.runs = 0;

@@ -23,7 +23,7 @@ enum { SANITIZED = 0 };
 
 static cs_corpus corpus_of(int64_t documents, int64_t each, int64_t vocab, int64_t labels)
 {
-    AUTO_FREE int64_t *length = malloc((size_t)documents * sizeof *length);
+    CS_AUTO_FREE int64_t *length = malloc((size_t)documents * sizeof *length);
     assert_non_null(length);
     for (int64_t d = 0; d < documents; ++d) {
         length[d] = each;
@@ -78,7 +78,7 @@ TEST(memory_stays_within_the_budget)
         skip();
     }
     const int64_t budget = 4 << 20;
-    AUTO(cs_corpus) corpus = corpus_of(1000, 500, 2000, 0);
+    CS_AUTO(cs_corpus) corpus = corpus_of(1000, 500, 2000, 0);
     /* Held in memory, the records alone would pass the bound. */
     assert_true(500000 * (int64_t)sizeof(cs_record) > budget + (8 << 20));
     pid_t child = test_fork();

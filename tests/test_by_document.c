@@ -35,11 +35,8 @@ static cs_cooc_options options_of(int kind, bool given)
 
 static cs_corpus corpus_of(int64_t documents, int64_t longest)
 {
-    int64_t *length = test_zeros(documents, sizeof *length);
     cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 1);
-    for (int64_t d = 0; d < documents; ++d) {
-        length[d] = 1 + cs_rng_below(&rng, longest);
-    }
+    ARRAY(int64_t, length, documents, d, 1 + cs_rng_below(&rng, longest));
     return small_corpus(documents, length, VOCAB, 3, 2);
 }
 
@@ -55,20 +52,17 @@ static void deal(uint8_t *part, int64_t documents)
  * those of some to that of the corpus of these, however they were counted. */
 TEST(rows_add_up_to_the_matrix)
 {
-    AUTO(cs_corpus) corpus = corpus_of(DOCUMENTS, 12);
-    uint8_t all[DOCUMENTS] = {0}, some[DOCUMENTS], keep[DOCUMENTS];
+    CS_AUTO(cs_corpus) corpus = corpus_of(DOCUMENTS, 12);
+    uint8_t all[DOCUMENTS] = {0}, some[DOCUMENTS];
     deal(some, DOCUMENTS);
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        keep[d] = some[d] != CS_LEFT_OUT;
-    }
+    ARRAY(uint8_t, keep, DOCUMENTS, d, some[d] != CS_LEFT_OUT);
     for (int k = 0; k < KINDS; ++k) {
         cs_cooc_options o = options_of(k, true), by = o;
-        AUTO(cs_cooc) whole = {0}, part = {0}, rows = {0};
         by.by_document = true;
         AUTO_OK(cs_corpus, selected, cs_corpus_select(&corpus, keep, &selected));
-        OK(cs_cooc_build(&corpus, &o, &whole));
-        OK(cs_cooc_build(&selected, &o, &part));
-        OK(cs_cooc_build(&corpus, &by, &rows));
+        AUTO_OK(cs_cooc, whole, cs_cooc_build(&corpus, &o, &whole));
+        AUTO_OK(cs_cooc, part, cs_cooc_build(&selected, &o, &part));
+        AUTO_OK(cs_cooc, rows, cs_cooc_build(&corpus, &by, &rows));
         assert_true(rows.exact == whole.exact && rows.mass == whole.mass);
         AUTO_OK(cs_csr, sums, cs_contexts_of(&rows, all, &sums));
         if (whole.exact) {
@@ -86,16 +80,15 @@ TEST(rows_add_up_to_the_matrix)
 /* Spilled runs and threads, the bits of one in memory. */
 TEST(bits_do_not_depend_on_budget_or_threads)
 {
-    AUTO(cs_corpus) corpus = corpus_of(4000, 30);
+    CS_AUTO(cs_corpus) corpus = corpus_of(4000, 30);
     cs_cooc_options o = options_of(0, false);
-    AUTO(cs_cooc) one = {0}, other = {0};
     o.by_document = true;
     o.max_length = 0;
     o.stride = 0;
-    OK(cs_cooc_build(&corpus, &o, &one));
+    AUTO_OK(cs_cooc, one, cs_cooc_build(&corpus, &o, &one));
     o.threads = 4;
     o.memory_budget = 1 << 20;
-    OK(cs_cooc_build(&corpus, &o, &other));
+    AUTO_OK(cs_cooc, other, cs_cooc_build(&corpus, &o, &other));
     assert_true(one.runs == 0 && other.runs > 4);
     assert_same_cooc(&one, &other);
     for (int64_t r = 0; r < one.matrix.a.rows; ++r) {
@@ -110,17 +103,13 @@ TEST(bits_do_not_depend_on_budget_or_threads)
 
 static void assert_pairs(const cs_signed_gram *p, const double *want)
 {
-    AUTO(cs_dense) unit = {0}, got = {0};
-    double largest = 0;
-    OK(cs_dense_init(&unit, VOCAB, VOCAB));
-    OK(cs_dense_init(&got, VOCAB, VOCAB));
+    AUTO_OK(cs_dense, unit, cs_dense_init(&unit, VOCAB, VOCAB));
+    AUTO_OK(cs_dense, got, cs_dense_init(&got, VOCAB, VOCAB));
     for (int j = 0; j < VOCAB; ++j) {
         unit.data[j + j * unit.ld] = 1;
     }
     OK(cs_signed_gram_apply(p, &unit, 1, &got));
-    for (int e = 0; e < VOCAB * VOCAB; ++e) {
-        largest = fmax(largest, fabs(want[e]));
-    }
+    double largest = LARGEST(e, 0, VOCAB * VOCAB, fabs(want[e]));
     for (int e = 0; e < VOCAB * VOCAB; ++e) {
         /* some hundred terms each, on either side */
         assert_true(fabs(got.data[e % VOCAB + e / VOCAB * got.ld] - want[e]) <= 1e-12 * largest);
@@ -129,13 +118,11 @@ static void assert_pairs(const cs_signed_gram *p, const double *want)
 
 TEST(pairs_are_those_of_all_events)
 {
-    AUTO(cs_corpus) corpus = corpus_of(DOCUMENTS, 6);
+    CS_AUTO(cs_corpus) corpus = corpus_of(DOCUMENTS, 6);
     uint8_t part[DOCUMENTS];
-    double scale[VOCAB], want[VOCAB * VOCAB];
+    double want[VOCAB * VOCAB];
     deal(part, DOCUMENTS);
-    for (int v = 0; v < VOCAB; ++v) {
-        scale[v] = v == 4 ? 0 : 1 + v / 8.0;
-    }
+    ARRAY(double, scale, VOCAB, v, v == 4 ? 0 : 1 + v / 8.0);
     for (int k = 0; k < KINDS; ++k) {
         static const unsigned chosen[] = {3, 15, 12};
         cs_cooc_options o = options_of(k, k % 2 == 0);
@@ -153,9 +140,8 @@ TEST(pairs_are_those_of_all_events)
                                            .between =
                                                c % 2 ? CS_PAIRS_OF_PARTS : CS_PAIRS_OF_DOCUMENTS};
             const double seen = pairs_by_events(&events, &pairs, VOCAB, want);
-            AUTO(cs_signed_gram) gram = {0};
             double got = NAN;
-            OK(cs_pairs_of_contexts(&rows, &index, &pairs, &gram, &got));
+            AUTO_OK(cs_signed_gram, gram, cs_pairs_of_contexts(&rows, &index, &pairs, &gram, &got));
             if (!(c % 2)) {
                 assert_true(fabs(got - seen) <= 1e-12);
             }
@@ -228,14 +214,11 @@ static void assert_products(const cs_cooc *rows, const cs_context_index *index,
 TEST(products_of_folds_are_those_of_their_sums)
 {
     enum { MANY = 90 };
-    AUTO(cs_corpus) corpus = corpus_of(MANY, 9);
+    CS_AUTO(cs_corpus) corpus = corpus_of(MANY, 9);
     uint8_t part[MANY], quarter[MANY];
-    double scale[VOCAB], f[VOCAB];
     deal_folds(part, quarter, MANY);
-    for (int v = 0; v < VOCAB; ++v) {
-        scale[v] = v == 4 ? 0 : 1 + v / 8.0;
-        f[v] = v == 2 ? 0 : 1 - v / 50.0;
-    }
+    ARRAY(double, scale, VOCAB, v, v == 4 ? 0 : 1 + v / 8.0);
+    ARRAY(double, f, VOCAB, v, v == 2 ? 0 : 1 - v / 50.0);
     for (int k = 0; k < KINDS; ++k) {
         cs_cooc_options o = options_of(k, k % 2 == 0);
         o.by_document = true;
@@ -269,17 +252,11 @@ TEST(products_of_many_patterns_and_of_many_columns)
     } of[] = {{3000, 30, 40, "each:1"}, {1500, 4, 900, "all"}};
     for (int i = 0; i < 2; ++i) {
         const int64_t n = of[i].documents;
-        int64_t *length = test_zeros(n, sizeof *length);
         uint8_t *part = test_zeros(n, 1), *quarter = test_zeros(n, 1);
-        double *scale = test_zeros(of[i].words, sizeof *scale);
-        for (int64_t d = 0; d < n; ++d) {
-            length[d] = 2 + d % of[i].longest;
-        }
-        for (int64_t v = 0; v < of[i].words; ++v) {
-            scale[v] = 1 + (double)(v % 5);
-        }
+        ARRAY(int64_t, length, n, d, 2 + d % of[i].longest);
+        ARRAY(double, scale, of[i].words, v, 1 + (double)(v % 5));
         deal_folds(part, quarter, n);
-        AUTO(cs_corpus) corpus = small_corpus(n, length, of[i].words, 5, 2);
+        CS_AUTO(cs_corpus) corpus = small_corpus(n, length, of[i].words, 5, 2);
         cs_cooc_options o = {.threads = 1, .max_length = 4, .stride = 1, .by_document = true};
         cs_fold_products got = {0};
         OK(cs_objective_parse("masked:unmasked=1", &o.objective));
@@ -296,7 +273,7 @@ TEST(products_of_many_patterns_and_of_many_columns)
 
 TEST(every_allocation_fails_in_turn)
 {
-    AUTO(cs_corpus) corpus = corpus_of(DOCUMENTS, 6);
+    CS_AUTO(cs_corpus) corpus = corpus_of(DOCUMENTS, 6);
     uint8_t part[DOCUMENTS];
     double scale[VOCAB] = {1, 1, 1, 1, 1, 1, 1}, seen = 0;
     cs_cooc_options o = options_of(0, false);
@@ -310,9 +287,9 @@ TEST(every_allocation_fails_in_turn)
     for (int what = 0; what < 3; ++what) {
         EACH_ALLOCATION_FAILS(n) {
             cs_status status;
-            AUTO(cs_signed_gram) gram = {0};
-            AUTO(cs_csr) sums = {0};
-            AUTO(cs_context_index) index = {0};
+            CS_AUTO(cs_signed_gram) gram = {0};
+            CS_AUTO(cs_csr) sums = {0};
+            CS_AUTO(cs_context_index) index = {0};
             cs_fold_products products = {0};
             if (what) {
                 status = cs_context_index_of(&rows, &index);

@@ -8,8 +8,8 @@
 
 TEST(a_solver_that_stops_early_says_so)
 {
-    AUTO(cs_csr) a = cycle(700); /* clustered values: no hope in one iteration */
-    AUTO(cs_spectrum) s = spectrum_of(
+    CS_AUTO(cs_csr) a = cycle(700); /* clustered values: no hope in one iteration */
+    CS_AUTO(cs_spectrum) s = spectrum_of(
         &a, (cs_spectrum_options){.k = 10, .solver = CS_SOLVER_ARPACK, .max_iterations = 1});
     assert_false(s.solution.converged);
     assert_true(s.k >= 1 && s.k < 10);
@@ -26,10 +26,11 @@ TEST(a_solver_that_stops_early_says_so)
 
 TEST(a_missed_copy_is_caught)
 {
-    AUTO(cs_csr) a = multiplicity_matrix(false, 16, 2);
+    CS_AUTO(cs_csr) a = multiplicity_matrix(false, 16, 2);
     for (int full = 0; full < 2; ++full) {
         cs_spectrum_options o = {.k = full ? 0 : 24, .certify = CS_CERTIFY_USUAL, .moment4 = true};
-        AUTO(cs_spectrum) s = {.input.rows = a.rows, .input.cols = a.cols, .input.components = 16};
+        CS_AUTO(cs_spectrum) s = {
+            .input.rows = a.rows, .input.cols = a.cols, .input.components = 16};
         AUTO_OK(cs_system, system, cs_system_of(&a, &o, false, &system));
         int64_t wanted = full ? a.cols : 24;
         AUTO_OK(cs_parts, parts, cs_parts_solve(&system, &o, wanted, &parts));
@@ -68,18 +69,15 @@ TEST(a_missed_copy_is_caught)
 /* A wrong vector shows in its own residual and in the certificate, and nowhere else. */
 TEST(a_wrong_vector_is_caught)
 {
-    AUTO(cs_csr) a = multiplicity_matrix(false, 6, 2);
+    CS_AUTO(cs_csr) a = multiplicity_matrix(false, 6, 2);
     cs_spectrum_options o = {.k = 30};
-    AUTO(cs_spectrum) s = {.input.rows = a.rows, .input.cols = a.cols, .input.components = 6};
+    CS_AUTO(cs_spectrum) s = {.input.rows = a.rows, .input.cols = a.cols, .input.components = 6};
     AUTO_OK(cs_system, system, cs_system_of(&a, &o, false, &system));
     AUTO_OK(cs_parts, parts, cs_parts_solve(&system, &o, 30, &parts));
     parts.part[3].svd.v.data[0] += 1e-3;
     OK(cs_spectrum_merge(&system, &parts, &o, false, &s));
-    int64_t bad = 0;
-    for (int64_t j = 0; j < s.k; ++j) {
-        bad += s.residual[j] > 1e-5;
-        assert_true(s.residual[j] > 1e-5 || s.residual[j] < 1e-12);
-    }
+    int64_t bad = COUNT(j, 0, s.k, s.residual[j] > 1e-5);
+    assert_each(j, 0, s.k, s.residual[j] > 1e-5 || s.residual[j] < 1e-12);
     assert_int_equal(bad, 1);
     assert_int_equal(s.cert.residual.state, CS_CERT_FAILED);
     assert_false(s.solution.converged);
@@ -92,13 +90,9 @@ TEST(a_wrong_vector_is_caught)
 TEST(the_probe_sees_what_is_left)
 {
     enum { N = 1000 };
-    double entry[N];
-    for (int64_t i = 0; i < N; ++i) {
-        entry[i] = i == 0 ? 1 : i == 1 ? 0.9 : 0.5;
-    }
-    AUTO(cs_csr) d = diagonal_matrix(N, entry);
-    AUTO(cs_dense) v = {0};
-    OK(cs_dense_init(&v, N, 1));
+    ARRAY(double, entry, N, i, i == 0 ? 1 : i == 1 ? 0.9 : 0.5);
+    CS_AUTO(cs_csr) d = diagonal_matrix(N, entry);
+    AUTO_OK(cs_dense, v, cs_dense_init(&v, N, 1));
     v.data[0] = 1;
     cs_linop_csr_ctx ctx;
     cs_linop op = cs_linop_csr(&ctx, &d, &d, 1);
@@ -120,9 +114,9 @@ TEST(the_probe_sees_what_is_left)
  * its error. */
 TEST(known_triplets_sharpen_the_fourth_moment)
 {
-    AUTO(cs_csr) a = multiplicity_matrix(false, 8, 5), abar = normalised(&a), abar_t = {0};
+    CS_AUTO(cs_csr) a = multiplicity_matrix(false, 8, 5), abar = normalised(&a), abar_t = {0};
     OK(cs_csr_transpose(&abar, &abar_t));
-    AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.k = 40, .moment4 = true});
+    CS_AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.k = 40, .moment4 = true});
     const cs_moment4_sampling blind = {.samples = 64, .seed = 3};
     cs_moment4_sampling knowing = blind;
     knowing.v = &s.v;
@@ -138,9 +132,9 @@ TEST(known_triplets_sharpen_the_fourth_moment)
 /* More in the triplets than in the matrix cannot be. */
 TEST(invented_values_fail_the_moments)
 {
-    AUTO(cs_csr) a = multiplicity_matrix(false, 4, 2);
+    CS_AUTO(cs_csr) a = multiplicity_matrix(false, 4, 2);
     cs_spectrum_options o = {.k = 20};
-    AUTO(cs_spectrum) s = {.input.rows = a.rows, .input.cols = a.cols, .input.components = 4};
+    CS_AUTO(cs_spectrum) s = {.input.rows = a.rows, .input.cols = a.cols, .input.components = 4};
     AUTO_OK(cs_system, system, cs_system_of(&a, &o, false, &system));
     AUTO_OK(cs_parts, parts, cs_parts_solve(&system, &o, 20, &parts));
     OK(cs_spectrum_merge(&system, &parts, &o, true, &s));
@@ -156,14 +150,14 @@ TEST(invented_values_fail_the_moments)
  * not (LAPACK), and the certificate passes without any reduction. */
 TEST(unreduced_results_are_certified_by_components)
 {
-    AUTO(cs_csr) a = multiplicity_matrix(false, 12, 2);
-    AUTO(cs_spectrum) s = spectrum_of(
+    CS_AUTO(cs_csr) a = multiplicity_matrix(false, 12, 2);
+    CS_AUTO(cs_spectrum) s = spectrum_of(
         &a, (cs_spectrum_options){.k = 20, .no_reduction = true, .certify = CS_CERTIFY_USUAL});
     assert_int_equal(s.input.components, 12);
     assert_int_equal(s.cert.components.state, CS_CERT_PASSED);
     assert_true(s.cert.components.value == 12);
     cs_spectrum_free(&s);
-    AUTO(cs_csr) abar = normalised(&a);
+    CS_AUTO(cs_csr) abar = normalised(&a);
     s = spectrum_of(&abar,
                     (cs_spectrum_options){.k = 20, .no_reduction = true, .normalised = true});
     assert_int_equal(s.cert.components.state, CS_CERT_NOT_RUN);
@@ -192,8 +186,8 @@ TEST(signed_matrices_have_no_components_certificate)
             }
         }
     }
-    AUTO(cs_csr) a = matrix_of(N, N, values);
-    AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.normalised = true});
+    CS_AUTO(cs_csr) a = matrix_of(N, N, values);
+    CS_AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.normalised = true});
     assert_int_equal(s.input.components, 1);
     assert_each(t, 0, N, fabs(s.sigma[t] - sigma[t]) < CLOSE);
     assert_int_equal(s.cert.components.state, CS_CERT_NOT_RUN);
@@ -204,11 +198,11 @@ TEST(signed_matrices_have_no_components_certificate)
  * second value is 1 - O(1e-11), which no solver distinguishes from 1: reported, and no proof. */
 TEST(a_value_near_one_is_no_proof)
 {
-    AUTO(cs_csr) a =
+    CS_AUTO(cs_csr) a =
         matrix_of(4, 4, (double[]){3, 1, 1e-11, 0, 1, 3, 0, 0, 0, 0, 3, 1, 0, 0, 1, 3});
-    AUTO(cs_csr) abar = normalised(&a);
+    CS_AUTO(cs_csr) abar = normalised(&a);
     for (int given = 0; given < 2; ++given) {
-        AUTO(cs_spectrum) s =
+        CS_AUTO(cs_spectrum) s =
             spectrum_of(given ? &abar : &a, (cs_spectrum_options){.normalised = given});
         assert_int_equal(s.input.components, 1);
         assert_int_equal(s.cert.components.state, CS_CERT_INCONCLUSIVE);
@@ -227,9 +221,9 @@ TEST(a_value_near_one_is_no_proof)
  */
 TEST(bounds_include_their_slack)
 {
-    AUTO(cs_csr) a = cycle(64);
+    CS_AUTO(cs_csr) a = cycle(64);
     for (int64_t k = 2; k <= 12; ++k) {
-        AUTO(cs_spectrum) s = spectrum_of(
+        CS_AUTO(cs_spectrum) s = spectrum_of(
             &a, (cs_spectrum_options){.k = k, .certify = CS_CERTIFY_USUAL, .moment4 = true});
         double last = s.sigma[k - 1];
         assert_true(fabs(s.cert.probe.bound - sqrt(last * last * (1 + 2e-9) + 64 * DBL_EPSILON)) <
@@ -278,8 +272,8 @@ TEST(an_estimate_is_no_proof)
 TEST(signs_void_the_theorem)
 {
     const double h = sqrt(0.5);
-    AUTO(cs_csr) a = matrix_of(2, 2, (double[]){h, h, h, -h});
-    AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.normalised = true});
+    CS_AUTO(cs_csr) a = matrix_of(2, 2, (double[]){h, h, h, -h});
+    CS_AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.normalised = true});
     assert_int_equal(s.k, 2);
     assert_int_equal(s.input.components, 1);
     assert_true(fabs(s.sigma[1] - 1) < CLOSE);
@@ -320,7 +314,7 @@ static cs_spectrum counted_at_an_eighth(bool cut)
     const double whole[] = {.25, 0, .25, 0, .25, .25, .25, .25, .5};
     const double halves[] = {.125, 0, .125, .125, 0,   .125, .125, 0,   .125,
                              .125, 0, .125, 0,    .25, .25,  .25,  .25, .5};
-    AUTO(cs_csr) a = matrix_of(cut ? 6 : 3, 3, cut ? halves : whole);
+    CS_AUTO(cs_csr) a = matrix_of(cut ? 6 : 3, 3, cut ? halves : whole);
     cs_spectrum_options o = {.normalised = true, .certify = CS_CERTIFY_INERTIA};
     cs_spectrum s = {.input.rows = a.rows, .input.cols = 3, .input.components = 1};
     AUTO_OK(cs_system, system, cs_system_of(&a, &o, false, &system));
@@ -341,7 +335,7 @@ static cs_spectrum counted_at_an_eighth(bool cut)
  * (linalg/inertia.h). */
 TEST(inertia_keeps_its_margins)
 {
-    AUTO(cs_spectrum) whole = counted_at_an_eighth(false), cut = counted_at_an_eighth(true);
+    CS_AUTO(cs_spectrum) whole = counted_at_an_eighth(false), cut = counted_at_an_eighth(true);
     double error = 412 * (DBL_EPSILON / 2) * 35 / 64;
     assert_true(whole.cert.inertia.reach >= sqrt(1.0 / 64 + error));
     assert_true(whole.cert.inertia.reach < 0.125 + 1e-9);

@@ -25,13 +25,10 @@ TEST(windows_are_those_that_are_collected)
                                            {"masked:unmasked=1", "each:2"},
                                            {"masked:mask-ratio=0.5", "each:4"}};
     static const int64_t vocab[] = {7, 50, 3000};
-    int64_t length[60];
-    for (int d = 0; d < 60; ++d) {
-        length[d] = 1 + d % 23;
-    }
+    ARRAY(int64_t, length, 60, d, 1 + d % 23);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         for (int v = 0; v < 3; ++v) {
-            AUTO(cs_corpus) corpus = small_corpus(60, length, vocab[v], v, 5);
+            CS_AUTO(cs_corpus) corpus = small_corpus(60, length, vocab[v], v, 5);
             cs_cooc_options o = checkpoint_options(cases[i][0], cases[i][1]);
             cs_cooc collected = {0}, counted = {0};
             OK(cs_cooc_build(&corpus, &o, &collected));
@@ -60,10 +57,10 @@ static json_t *identity_of(const cs_corpus *corpus)
 TEST(corpora_are_distinguished_by_their_content)
 {
     int64_t length[] = {3, 4, 5};
-    AUTO(cs_corpus) corpus = small_corpus(3, length, 10, 2, 1);
+    CS_AUTO(cs_corpus) corpus = small_corpus(3, length, 10, 2, 1);
     json_auto_t *identity = identity_of(&corpus);
     for (int change = 0; change < 6; ++change) {
-        AUTO(cs_corpus) other = small_corpus(3, length, 10, 2, 1);
+        CS_AUTO(cs_corpus) other = small_corpus(3, length, 10, 2, 1);
         other.token[11] ^= change == 1;
         other.doc_ptr[2] -= change == 2;
         other.label[2] ^= change == 3;
@@ -78,7 +75,7 @@ TEST(corpora_are_distinguished_by_their_content)
 
 TEST(other_builds_are_refused)
 {
-    AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
+    CS_AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
     cs_cooc_options first = checkpoint_options("ar", "all"), o;
     interrupted(&corpus, first, 2, 0, CS_ERR_INTERRUPT, checkpoint_dir);
     first.resume = true;
@@ -130,9 +127,9 @@ TEST(other_builds_are_refused)
 
 TEST(damage_is_named)
 {
-    AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
+    CS_AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
     cs_cooc_options o = checkpoint_options("ar", "nearest:3");
-    AUTO_FREE char *good = NULL;
+    CS_AUTO_FREE char *good = NULL;
     int64_t size = 0;
     interrupted(&corpus, o, 2, 0, CS_ERR_INTERRUPT, checkpoint_dir);
     o.resume = true;
@@ -164,14 +161,14 @@ TEST(damage_is_named)
          CS_ERR_USAGE},
         {"\"format\": \"", "\"format\": \"not ", "not a checkpoint", CS_ERR_INPUT},
     };
-    AUTO_FREE char *listed = NULL;
+    CS_AUTO_FREE char *listed = NULL;
     int64_t listed_size = 0;
     OK(cs_file_read(checkpoint_index, 1 << 20, &listed, &listed_size));
     for (size_t i = 0; i < sizeof index / sizeof *index; ++i) {
         const char *place_of = strstr(listed, index[i].from);
         assert_non_null(place_of);
-        AUTO_FREE char *edited = cs_format("%.*s%s%s", (int)(place_of - listed), listed,
-                                           index[i].to, place_of + strlen(index[i].from));
+        CS_AUTO_FREE char *edited = cs_format("%.*s%s%s", (int)(place_of - listed), listed,
+                                              index[i].to, place_of + strlen(index[i].from));
         OK(cs_file_write(checkpoint_index, edited, (int64_t)strlen(edited)));
         assert_build_fails(&corpus, &o, index[i].status, index[i].words);
     }
@@ -186,17 +183,16 @@ TEST(damage_is_named)
  * remains. */
 TEST(full_disks_keep_the_older_checkpoint)
 {
-    AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
+    CS_AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
     cs_cooc_options o = checkpoint_options("ar", "nearest:3");
-    AUTO(cs_cooc) whole = {0}, m = {0};
-    OK(cs_cooc_build(&corpus, &o, &whole));
+    AUTO_OK(cs_cooc, whole, cs_cooc_build(&corpus, &o, &whole));
     interrupted(&corpus, o, 1, 100000, CS_ERR_IO,
                 "interrupted, and no checkpoint could be written");
     assert_false(cs_path_exists(checkpoint_index));
     interrupted(&corpus, o, 1, 0, CS_ERR_INTERRUPT, checkpoint_dir);
     interrupted(&corpus, o, 2, 100000, CS_ERR_IO, "records-1.bin");
     o.resume = true;
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     assert_same_cooc(&whole, &m);
     OK(cs_cooc_checkpoint_remove(checkpoint_dir));
 }
@@ -204,7 +200,7 @@ TEST(full_disks_keep_the_older_checkpoint)
 /* A folder of the name of a file of ours: neither a new checkpoint nor removal passes over it. */
 TEST(what_cannot_be_removed_is_named)
 {
-    AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
+    CS_AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
     const cs_cooc_options o = checkpoint_options("ar", "nearest:2");
     char in_the_way[96];
     (void)snprintf(in_the_way, sizeof in_the_way, "%s/records-1.bin", checkpoint_dir);
@@ -264,7 +260,7 @@ static void kept_free(kept *k)
 static cs_status load(const json_t *identity, const cs_checkpoint_state *build,
                       cs_checkpoint_state *out, cs_block *block, cs_runs *runs)
 {
-    AUTO_BY(cs_checkpoint_close, cs_checkpoint) *read = NULL;
+    CS_AUTO_BY(cs_checkpoint_close, cs_checkpoint) *read = NULL;
     json_auto_t *same = json_deep_copy(identity);
     cs_runs_init(runs, NULL);
     *out = *build;
@@ -293,13 +289,13 @@ TEST(what_a_build_cannot_have_made_is_refused)
                  {"its sums do not match its records", 0, 0, 0, 0, -1, 0},
                  {"its sums do not match its records", 0, 0, 0, 0, 0, -KEPT - 6},
                  {NULL, 0, 0, 0, 0, 0, -KEPT - 5}};
-    AUTO(cs_corpus) corpus = random_corpus(20, 9, 30, 2);
+    CS_AUTO(cs_corpus) corpus = random_corpus(20, 9, 30, 2);
     const cs_cooc_options o = checkpoint_options("masked:unmasked=1", "nearest:2");
     json_auto_t *identity = NULL;
     OK(cs_checkpoint_identity(&corpus, &o, 1, 2, &identity));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        AUTO(kept) k = {0};
-        AUTO(cs_runs) back = {0};
+        CS_AUTO(kept) k = {0};
+        CS_AUTO(cs_runs) back = {0};
         cs_block block[2] = {{.done = false, .dropped = 3}, {.done = true, .dropped = 3}};
         cs_checkpoint_state given;
         kept_init(&k);
@@ -333,14 +329,14 @@ TEST(what_a_build_cannot_have_made_is_refused)
 /* More runs than the file has lengths of: refused before memory is taken for them. */
 TEST(sizes_beyond_the_file_are_refused_first)
 {
-    AUTO(cs_corpus) corpus = random_corpus(20, 9, 30, 2);
+    CS_AUTO(cs_corpus) corpus = random_corpus(20, 9, 30, 2);
     const cs_cooc_options o = checkpoint_options("masked:unmasked=1", "nearest:2");
     json_auto_t *identity = NULL;
-    AUTO(kept) k = {0};
+    CS_AUTO(kept) k = {0};
     cs_runs back;
     cs_block block[2] = {{.done = false}};
     cs_checkpoint_state given;
-    AUTO_FREE char *bytes = NULL;
+    CS_AUTO_FREE char *bytes = NULL;
     int64_t size = 0;
     kept_init(&k);
     OK(cs_checkpoint_identity(&corpus, &o, 1, 2, &identity));
@@ -361,10 +357,10 @@ TEST(sizes_beyond_the_file_are_refused_first)
  * one remains, and the next attempt succeeds. */
 TEST(writing_survives_failed_allocations)
 {
-    AUTO(cs_corpus) corpus = random_corpus(20, 9, 30, 2);
+    CS_AUTO(cs_corpus) corpus = random_corpus(20, 9, 30, 2);
     const cs_cooc_options o = checkpoint_options("masked:unmasked=1", "nearest:2");
     for (int round = 0; round < 3; ++round) { /* the first one, and one after another */
-        AUTO(kept) k = {0};
+        CS_AUTO(kept) k = {0};
         kept_init(&k);
         EACH_ALLOCATION_FAILS(n) {
             json_auto_t *identity = NULL;

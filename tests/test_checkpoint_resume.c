@@ -18,7 +18,7 @@ TEST(resumed_is_uninterrupted)
     } cases[] = {{"ar", "nearest:3", false},
                  {"masked:mask-ratio=0.3", "nearest:2", false},
                  {"permuted-ar", "each:3", true}};
-    AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
+    CS_AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         cs_cooc whole = {0}, m = {0};
         cs_cooc_options o = checkpoint_options(cases[i].spec, cases[i].context);
@@ -50,11 +50,10 @@ TEST(resumed_is_uninterrupted)
 
 static void assert_resumes(const cs_corpus *corpus, cs_cooc_options o)
 {
-    AUTO(cs_cooc) whole = {0}, m = {0};
     o.resume = true;
-    OK(cs_cooc_build(corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(corpus, &o, &m));
     o.checkpoint = NULL;
-    OK(cs_cooc_build(corpus, &o, &whole));
+    AUTO_OK(cs_cooc, whole, cs_cooc_build(corpus, &o, &whole));
     assert_same_cooc(&whole, &m);
     OK(cs_cooc_checkpoint_remove(checkpoint_dir));
 }
@@ -62,7 +61,7 @@ static void assert_resumes(const cs_corpus *corpus, cs_cooc_options o)
 /* Checkpoints between blocks change no bit, whether tables are kept or spilled. */
 TEST(checkpoints_may_be_written_at_any_time)
 {
-    AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
+    CS_AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
     for (int way = 0; way < 4; ++way) {
         cs_cooc_options o = checkpoint_options("ar", "nearest:3");
         o.checkpoint_every = 1e-9;
@@ -77,7 +76,7 @@ TEST(checkpoints_may_be_written_at_any_time)
 /* Where an interrupt leaves no time, the checkpoint before it stays, or none. */
 TEST(late_ones_keep_what_was_written)
 {
-    AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
+    CS_AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
     cs_cooc_options o = checkpoint_options("ar", "nearest:3");
     interrupted_late(&corpus, o, 3, "time to write them, and nothing is kept");
     interrupted_late(&corpus, o, -1, "time to write them, and nothing is kept");
@@ -91,7 +90,7 @@ TEST(late_ones_keep_what_was_written)
 /* The matrix is there, and what it was counted from. */
 TEST(an_interrupt_after_the_build_leaves_a_checkpoint)
 {
-    AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
+    CS_AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
     for (int way = 0; way < 2; ++way) {
         cs_cooc_options o = checkpoint_options("ar", "nearest:3");
         o.memory_budget = way ? 1 << 20 : 1 << 28;
@@ -105,12 +104,12 @@ TEST(an_interrupt_after_the_build_leaves_a_checkpoint)
 
 TEST(every_allocation_may_fail)
 {
-    AUTO(cs_corpus) corpus = random_corpus(4500, 40, 300, 3);
+    CS_AUTO(cs_corpus) corpus = random_corpus(4500, 40, 300, 3);
     cs_cooc_options o = checkpoint_options("ar", "nearest:2");
     interrupted(&corpus, o, 2, 0, CS_ERR_INTERRUPT, checkpoint_dir);
     o.resume = true;
     EACH_ALLOCATION_FAILS(n) {
-        AUTO(cs_cooc) m = {0};
+        CS_AUTO(cs_cooc) m = {0};
         if (out_of_memory(cs_cooc_build(&corpus, &o, &m))) assert_null(m.key);
     }
     OK(cs_cooc_checkpoint_remove(checkpoint_dir));

@@ -25,16 +25,13 @@ static const char *words_of(const cs_labelled_text *text)
 static void check_tokens(const cs_labelled_text *text, const char *template, int32_t mask,
                          int64_t most, int64_t n, const int32_t *want, int32_t place)
 {
-    AUTO(cs_tokenizer) *tokenizer = word_tokenizer();
-    AUTO(cs_texts) ids = {0};
+    CS_AUTO(cs_tokenizer) *tokenizer = word_tokenizer();
     AUTO_OK(cs_cloze, cloze,
             cs_cloze_read(template, words_of(text), tokenizer, text, mask, &cloze));
     assert_int_equal(cloze.classes, text->classes);
-    for (int64_t c = 0; c < cloze.classes; ++c) {
-        assert_int_equal(cloze.token[c], W + 20 + c);
-    }
+    assert_each(c, 0, cloze.classes, cloze.token[c] == W + 20 + c);
     const cs_texts_options o = {.max_length = most, .token_types = 1, .cloze = &cloze};
-    OK(cs_texts_encode(text, tokenizer, &o, &ids));
+    AUTO_OK(cs_texts, ids, cs_texts_encode(text, tokenizer, &o, &ids));
     assert_int_equal(ids.start[1], n);
     assert_memory_equal(ids.token, want, (size_t)n * sizeof *want);
     assert_int_equal(ids.place[0], place);
@@ -54,7 +51,7 @@ static cs_labelled_text one(bool pair)
 
 TEST(texts_are_in_the_template)
 {
-    AUTO(cs_labelled_text) single = one(false), pair = one(true);
+    CS_AUTO(cs_labelled_text) single = one(false), pair = one(true);
     check_tokens(&single, "{1} w10 {mask} w11", MASK, 16, 6,
                  (const int32_t[]){W + 1, W + 2, W + 3, W + 10, MASK, W + 11}, 4);
     check_tokens(&single, "w10 {mask} {1}", MASK, 4, 4,
@@ -71,12 +68,12 @@ TEST(texts_are_in_the_template)
 /* Where a row predicts the token behind it, the one before the gap is read. */
 TEST(shifted_outputs_are_read_before_the_gap)
 {
-    AUTO(cs_labelled_text) text = one(false);
-    AUTO(cs_tokenizer) *tokenizer = word_tokenizer();
+    CS_AUTO(cs_labelled_text) text = one(false);
+    CS_AUTO(cs_tokenizer) *tokenizer = word_tokenizer();
     static const char *const template[] = {"{1} w10 {mask} w11", "{mask} {1}"};
     for (int k = 0; k < 2; ++k) {
-        AUTO(cs_cloze) cloze = {0};
-        AUTO(cs_texts) ids = {0};
+        CS_AUTO(cs_cloze) cloze = {0};
+        CS_AUTO(cs_texts) ids = {0};
         const cs_texts_options o = {.max_length = 16, .token_types = 1, .cloze = &cloze};
         OK(cs_cloze_read(template[k], words_of(&text), tokenizer, &text, MASK, &cloze));
         cloze.shifts = true;
@@ -175,7 +172,7 @@ static void asked(task *t, const plan *p, int64_t i, float *logits)
     const int64_t n = t->ids.start[i + 1] - t->ids.start[i];
     const cs_network_options sizes = {
         .form = CS_FORM_SINGLE, .batch = 1, .length = n, .predictions = 1};
-    AUTO_BY(cs_pass_close, cs_pass) pass = {0};
+    CS_AUTO_BY(cs_pass_close, cs_pass) pass = {0};
     OK(cs_pass_open(&t->from, &sizes, &pass));
     OK(cs_pass_begin(&pass, 1, n, 1));
     for (int64_t k = 0; k < n; ++k) {
@@ -192,7 +189,7 @@ static void asked(task *t, const plan *p, int64_t i, float *logits)
 TEST(answers_are_the_language_models)
 {
     for (size_t k = 0; k < sizeof plans / sizeof *plans; ++k) {
-        AUTO_BY(close_task, task) t = {0};
+        CS_AUTO_BY(close_task, task) t = {0};
         double loss = 0, want = 0;
         open_task(&plans[k], &t);
         OK(cs_finetune_predict(&t.model, &t.ids, NULL, 0, &t.options, t.predicted, &loss));
@@ -218,7 +215,7 @@ TEST(answers_are_the_language_models)
 TEST(learns_from_few)
 {
     for (size_t k = 0; k < sizeof plans / sizeof *plans; ++k) {
-        AUTO_BY(close_task, task) t = {0};
+        CS_AUTO_BY(close_task, task) t = {0};
         const double cap = plans[k].cap, least = cap > 0 ? log(1 + 2 * exp(-2 * cap)) : 0;
         double loss = 0;
         cs_finetune_result result = {0};
@@ -259,9 +256,9 @@ TEST(bad_clozes_are_refused)
         {"{1} {mask}", "none=w1", "'none=w1' is not CLASS=WORD with a class of", false, false},
         {"{1} {mask}", "w1", "'w1' is not CLASS=WORD", false, false},
     };
-    AUTO(cs_tokenizer) *tokenizer = word_tokenizer();
+    CS_AUTO(cs_tokenizer) *tokenizer = word_tokenizer();
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
-        AUTO(cs_labelled_text) text = one(bad[i].pair);
+        CS_AUTO(cs_labelled_text) text = one(bad[i].pair);
         cs_cloze cloze;
         char words[128], part[128];
         const char *a = text.class_name[0], *b = text.class_name[1];
@@ -290,8 +287,8 @@ static cs_labelled_text texts;
 
 static cs_status read_and_encode(const char *template)
 {
-    AUTO(cs_cloze) cloze = {0};
-    AUTO(cs_texts) ids = {0};
+    CS_AUTO(cs_cloze) cloze = {0};
+    CS_AUTO(cs_texts) ids = {0};
     cs_status status = cs_cloze_read(template, words_of(&texts), words, &texts, MASK, &cloze);
     const cs_texts_options o = {.max_length = POSITIONS, .token_types = 1, .cloze = &cloze};
     if (status == CS_OK) status = cs_texts_encode(&texts, words, &o, &ids);

@@ -55,8 +55,8 @@ static cs_status gathers(cs_comm *c, void *ctx)
     for (int t = 0; t < COUNT; ++t) {
         int64_t n = LENGTHS[t], first = 0, count = 0;
         cs_comm_slice(c, c->rank, n, &first, &count);
-        AUTO_FREE double *mine = cs_calloc(three * count, sizeof *mine);
-        AUTO_FREE double *all = cs_calloc(three * n, sizeof *all);
+        CS_AUTO_FREE double *mine = cs_calloc(three * count, sizeof *mine);
+        CS_AUTO_FREE double *all = cs_calloc(three * n, sizeof *all);
         for (int64_t i = 0; i < three * count; ++i) {
             mine[i] = item(0, three * first + i);
         }
@@ -85,7 +85,7 @@ static cs_status sums(cs_comm *c, void *ctx)
     double(*seen)[MOST] = ctx;
     for (int t = 0; t < COUNT; ++t) {
         int64_t n = LENGTHS[t], first = 0, count = 0;
-        AUTO_FREE double *x = cs_alloc(n, sizeof *x), *mine = cs_alloc(n, sizeof *mine);
+        CS_AUTO_FREE double *x = cs_alloc(n, sizeof *x), *mine = cs_alloc(n, sizeof *mine);
         for (int64_t i = 0; i < n; ++i) {
             x[i] = item(c->rank, i);
         }
@@ -93,11 +93,8 @@ static cs_status sums(cs_comm *c, void *ctx)
         cs_status status = cs_comm_scatter_sum(c, n, 1, x, mine);
         status = status ? status : cs_comm_sum(c, n, x);
         for (int64_t i = 0; status == CS_OK && i < n; ++i) {
-            double want = 0, size = 0;
-            for (int r = 0; r < c->ranks; ++r) {
-                want += item(r, i);
-                size += item(r, i) < 0 ? -item(r, i) : item(r, i);
-            }
+            double want = SUM(r, 0, c->ranks, item(r, i));
+            double size = SUM(r, 0, c->ranks, item(r, i) < 0 ? -item(r, i) : item(r, i));
             double off = x[i] - want;
             bool slice = i >= first && i < first + count;
             if (off > 8 * size * 0x1p-52 || -off > 8 * size * 0x1p-52 ||
@@ -119,9 +116,7 @@ TEST(operations_mean_what_they_say)
         expect_ok(ranks, gathers, NULL);
         expect_ok(ranks, sums, seen[0]);
         expect_ok(ranks, sums, seen[1]);
-        for (int r = 0; r < ranks; ++r) {
-            assert_memory_equal(seen[0][r], seen[0][0], sizeof seen[0][0]);
-        }
+        assert_each(r, 0, ranks, memcmp(seen[0][r], seen[0][0], sizeof seen[0][0]) == 0);
         assert_memory_equal(seen[1][0], seen[0][0], sizeof seen[0][0]); /* and again */
     }
 }
@@ -175,16 +170,14 @@ TEST(ranks_agree_on_failures)
             }
         }
         (void)run_ranks(ranks, all_fail_alike, NULL, status, reason);
-        for (int r = 0; r < ranks; ++r) {
-            assert_int_equal(status[r], CS_ERR_INPUT);
-            assert_string_equal(reason[r], "m.npz: no such file");
-        }
+        assert_each(r, 0, ranks, status[r] == CS_ERR_INPUT);
+        assert_each(r, 0, ranks, strcmp(reason[r], "m.npz: no such file") == 0);
     }
 }
 
 static cs_status long_sum(cs_comm *c, void *ctx)
 {
-    AUTO_FREE double *x = cs_calloc(MOST, sizeof *x);
+    CS_AUTO_FREE double *x = cs_calloc(MOST, sizeof *x);
     cs_status status = cs_comm_sum(c, MOST, x);
     (void)ctx;
     return status;

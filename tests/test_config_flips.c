@@ -61,8 +61,8 @@ static cs_status patches_of(int64_t patch, cs_corpus *out)
 static cs_status ask_pictures(cs_model *model, const char *dir, said *s)
 {
     const cs_model_config *c = &model->config;
-    AUTO(cs_corpus) corpus = {0};
-    AUTO(cs_model_kind) kind = {0};
+    CS_AUTO(cs_corpus) corpus = {0};
+    CS_AUTO(cs_model_kind) kind = {0};
     cs_status status = cs_model_config_sees(c, "g", EDGE, EDGE, 3);
     if (status == CS_OK) status = patches_of(c->picture.patch, &corpus);
     if (status == CS_OK && c->decoder.layers == 0) {
@@ -73,14 +73,11 @@ static cs_status ask_pictures(cs_model *model, const char *dir, said *s)
                                      .around = {.before = &c->ids.bos, .befores = 1}};
         status = cs_hidden_states(model, &corpus, &o, keep, s);
     } else if (status == CS_OK && (status = cs_model_kind_read(dir, model, &kind)) == CS_OK) {
-        AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
+        CS_AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
         const int64_t values = corpus.tokens * corpus.real_width;
-        int32_t *group = test_zeros(corpus.tokens, sizeof *group);
         float *to = test_zeros(values, sizeof *to);
         memset(to, 0, (size_t)values * sizeof *to);
-        for (int64_t i = 0; i < corpus.tokens; ++i) {
-            group[i] = i % 3 > 0;
-        }
+        ARRAY(int32_t, group, corpus.tokens, i, i % 3 > 0);
         status = cs_patch_reader_open(model, &kind, 1, &reader);
         if (status == CS_OK)
             status = cs_patches_fill(&reader, N, corpus.real, NULL, NULL, group, 1, to);
@@ -97,7 +94,7 @@ static cs_status ask_linear(cs_model *model, const char *dir, said *s)
 {
     const cs_network_options sizes = {
         .form = CS_FORM_LINEAR, .batch = 1, .length = ROWS, .queries = 2, .predictions = 2};
-    AUTO_BY(cs_pass_close, cs_pass) pass = {0};
+    CS_AUTO_BY(cs_pass_close, cs_pass) pass = {0};
     (void)dir;
     cs_status status = cs_pass_open(model, &sizes, &pass);
     if (status == CS_OK) status = cs_pass_begin(&pass, 1, ROWS, 2);
@@ -123,7 +120,7 @@ typedef cs_status (*asking)(cs_model *model, const char *dir, said *s);
 static cs_status answers(const char *dir, asking ask, said *s)
 {
     AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
-    AUTO(cs_model) model = {0};
+    CS_AUTO(cs_model) model = {0};
     s->count = 0;
     cs_status status = cs_model_read(dir, backend, false, &model);
     if (status == CS_OK) status = ask(&model, dir, s);
@@ -148,10 +145,7 @@ static bool is_idle(bool linear, const char *key)
         "id2label",       "label2id",   "problem_type", "trained",
         "mask_id",        "unk_id"};
     static const char *const none[] = {"hidden_act", "intermediate_size", "layer_norm_eps"};
-    bool found = false;
-    for (size_t i = 0; i < sizeof idle / sizeof *idle; ++i) {
-        found = found || strcmp(key, idle[i]) == 0;
-    }
+    bool found = ANY(i, 0, sizeof idle / sizeof *idle, strcmp(key, idle[i]) == 0);
     for (size_t i = 0; linear && i < sizeof none / sizeof *none; ++i) {
         found = found || strcmp(key, none[i]) == 0;
     }
@@ -211,8 +205,8 @@ static int flip_model(const char *name, const char *dir, asking ask)
 
 static void copy(const char *from, const char *to, const char *name)
 {
-    AUTO_FREE char *source = cs_format("%s/%s", from, name), *target = cs_format("%s/%s", to, name),
-                   *bytes = NULL;
+    CS_AUTO_FREE char *source = cs_format("%s/%s", from, name),
+                      *target = cs_format("%s/%s", to, name), *bytes = NULL;
     int64_t size = 0;
     assert_true(source && target);
     OK(cs_file_read(source, 1 << 20, &bytes, &size));
@@ -224,7 +218,7 @@ TEST_IN_DIR(of_pictures)
     static const char *const name[] = {"vit", "vit-switched", "classifier", "mae"};
     for (int i = 0; i < 4; ++i) {
         const char *dir = in_dir(state, name[i]);
-        AUTO_FREE char *golden = cs_format(FOLDER "%s", name[i]);
+        CS_AUTO_FREE char *golden = cs_format(FOLDER "%s", name[i]);
         assert_non_null(golden);
         OK(cs_dir_make(dir));
         copy(golden, dir, "config.json");

@@ -1,6 +1,6 @@
 /* Connectivity: Cheeger bounds against all subsets, known cuts, principal angles. */
 #include "analysis/measures/connectivity.h"
-#include "analysis/measures/subspace.h"
+#include "analysis/measures/similarity.h"
 #include "test.h"
 
 enum { MOST = 8 };
@@ -73,7 +73,7 @@ TEST(sweep_lies_between_the_true_minimum_and_cheeger)
         for (int64_t i = 0; i < rows; ++i) {
             a[i * cols] += 0.5;
         }
-        AUTO(cs_csr) m = sparse(rows, cols, a);
+        CS_AUTO(cs_csr) m = sparse(rows, cols, a);
         cs_cut cut;
         cs_connectivity_options options = {0};
         bool found;
@@ -98,7 +98,7 @@ TEST(group_ar_has_the_known_gap)
             a[i * 5 + i + 1] = 1.0;
         }
     }
-    AUTO(cs_csr) m = sparse(5, 5, a);
+    CS_AUTO(cs_csr) m = sparse(5, 5, a);
     cs_connectivity_options options = {0};
     AUTO_OK(cs_connectivity, c, cs_connectivity_of(&m, &options, &c));
     double sigma2 = cos(M_PI / 9);
@@ -114,7 +114,7 @@ TEST(group_ar_has_the_known_gap)
 TEST(two_components_report_the_heavier)
 {
     const double a[16] = {3, 1, 0, 0, 1, 3, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0};
-    AUTO(cs_csr) m = sparse(4, 4, a);
+    CS_AUTO(cs_csr) m = sparse(4, 4, a);
     cs_connectivity_options options = {0};
     AUTO_OK(cs_connectivity, c, cs_connectivity_of(&m, &options, &c));
     assert_int_equal(c.spectrum.input.components, 2);
@@ -141,7 +141,7 @@ TEST(the_cut_is_the_heavier_components_whichever_values_are_larger)
             a[at[i] * N + at[j]] = heavy[i * 5 + j] = 1.0;
         }
     }
-    AUTO(cs_csr) m = sparse(N, N, a);
+    CS_AUTO(cs_csr) m = sparse(N, N, a);
     for (int64_t k = 1; k <= 2; ++k) {
         cs_connectivity_options options = {.k = k};
         bool found = false;
@@ -162,8 +162,7 @@ TEST(the_cut_is_the_heavier_components_whichever_values_are_larger)
 TEST(a_cut_without_its_second_triplet_is_refused)
 {
     enum { N = 700 };
-    AUTO(cs_csr) a = {0};
-    OK(cs_csr_init(&a, N, N, 2 * N));
+    AUTO_OK(cs_csr, a, cs_csr_init(&a, N, N, 2 * N));
     for (int i = 0; i < N; ++i) {
         a.col[2 * i] = i + 1 < N ? i : 0;
         a.col[2 * i + 1] = i + 1 < N ? i + 1 : N - 1;
@@ -189,9 +188,8 @@ TEST(a_cut_without_its_second_triplet_is_refused)
 TEST(principal_angles_are_exact_at_both_ends)
 {
     const double wanted[3] = {1e-9, 0.7, M_PI / 2};
-    AUTO(cs_dense) a = {0}, b = {0};
-    OK(cs_dense_init(&a, 8, 3));
-    OK(cs_dense_init(&b, 8, 3));
+    AUTO_OK(cs_dense, a, cs_dense_init(&a, 8, 3));
+    AUTO_OK(cs_dense, b, cs_dense_init(&b, 8, 3));
     for (int64_t j = 0; j < 3; ++j) {
         a.data[2 * j + j * a.ld] = 2.0; /* scale must not matter */
         b.data[2 * j + j * b.ld] = cos(wanted[j]);

@@ -68,9 +68,7 @@ TEST_IN_DIR(truth_has_blocks)
 
 TEST_IN_DIR(bad_truth_is_named)
 {
-    static const struct {
-        const char *text, *reason;
-    } bad[] = {
+    static const test_refusal bad[] = {
         {"series,target_position,metric,value\n", "no column se; expected connectivity.csv"},
         {"", "0 of the 2 NAMEs, but a ranking needs two; available series: none"},
         {"a,blind,,gap,,1,1\nc,blind,,gap,,1,1\n",
@@ -85,7 +83,7 @@ TEST_IN_DIR(bad_truth_is_named)
          "connectivity.csv:2: blocks: 'ten' is not an integer"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
-        AUTO_FREE char *text =
+        CS_AUTO_FREE char *text =
             cs_format("%s%s", strncmp(bad[i].text, "series,", 7) == 0 ? "" : header, bad[i].text);
         cs_truth_model m[2] = {{.series = "a"}, {.series = "b"}};
         assert_non_null(text);
@@ -102,6 +100,6 @@ static cs_status read_truth(const char *path)
 
 TEST_IN_DIR(every_allocation_may_fail)
 {
-    AUTO_FREE char *text = cs_format("%sa,blind,,gap,,1,1\nb,blind,,gap,,1,1\n", header);
+    CS_AUTO_FREE char *text = cs_format("%sa,blind,,gap,,1,1\nb,blind,,gap,,1,1\n", header);
     fail_each_allocation(read_truth, put(state, "connectivity.csv", text));
 }

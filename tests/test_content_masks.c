@@ -14,13 +14,9 @@ TEST(fixed_masks)
     int32_t rank[N];
     const cs_content_masks all = {0}, causal = {.attention = CS_ATTENTION_CAUSAL};
     OK(cs_content_ranks(&all, 3, 0, N, rank));
-    for (int i = 0; i < N; ++i) {
-        assert_int_equal(rank[i], 0);
-    }
+    assert_each(i, 0, N, rank[i] == 0);
     OK(cs_content_ranks(&causal, 3, 0, N, rank));
-    for (int i = 0; i < N; ++i) {
-        assert_int_equal(rank[i], i);
-    }
+    assert_each(i, 0, N, rank[i] == i);
     assert_int_equal(cs_content_draws(&causal), 1);
 }
 
@@ -40,9 +36,7 @@ TEST(plans_are_drawn)
         assert_memory_equal(rank, again, sizeof rank);
         int t = rank[0] == rank[1] ? 2 : 1;
         ++first[t];
-        for (int i = 0; i < N; ++i) {
-            assert_int_equal(rank[i], rank[0] + (i < t ? 0 : (i - t) / 2 + 1));
-        }
+        assert_each(i, 0, N, rank[i] == (rank[0] + (i < t ? 0 : (i - t) / 2 + 1)));
     }
     assert_true(first[1] > 5 && first[2] > 5);
     int32_t one[1];
@@ -70,7 +64,7 @@ static void one_draw(training *t, const cs_content_masks *m, int64_t d, int64_t 
 {
     const int64_t at = t->corpus.doc_ptr[d], n = t->corpus.doc_ptr[d + 1] - at;
     const cs_network_options sizes = {.form = CS_FORM_SINGLE, .batch = 1, .length = n};
-    AUTO_BY(cs_pass_close, cs_pass) pass = {0};
+    CS_AUTO_BY(cs_pass_close, cs_pass) pass = {0};
     int32_t rank[64];
     OK(cs_pass_open(&t->model, &sizes, &pass));
     OK(cs_pass_begin(&pass, 1, n, 0));
@@ -85,7 +79,7 @@ static void one_draw(training *t, const cs_content_masks *m, int64_t d, int64_t 
 TEST(states_are_means_over_draws)
 {
     const int64_t last = 2;
-    AUTO_BY(free_training, training) t =
+    CS_AUTO_BY(free_training, training) t =
         make_training(&(recipe){.kind = CS_OBJ_GVP, .arch = CS_ARCH_GPT2}, "");
     cs_hidden_options o = {.layer = &last,
                            .layers = 1,
@@ -109,10 +103,7 @@ TEST(states_are_means_over_draws)
         for (int j = 0; j < WIDTH; ++j) {
             double mean = 0;
             for (int64_t i = 0; i < n; ++i) {
-                double x = 0;
-                for (int64_t k = 0; k < DRAWS; ++k) {
-                    x += (double)draw[k][i][j] / DRAWS;
-                }
+                double x = SUM(k, 0, DRAWS, (double)draw[k][i][j] / DRAWS);
                 /* 2 DRAWS roundings of numbers of order 1 */
                 assert_true(fabs(x - (double)rows->state[row + i][j]) < 4 * DRAWS * 0x1p-22);
                 mean += x / (double)n;
@@ -130,25 +121,25 @@ TEST(states_are_means_over_draws)
  * numbers; the mean over draws of plans lies between what single draws give. */
 TEST(prefixes_under_masks)
 {
-    AUTO_BY(free_training, training) t =
+    CS_AUTO_BY(free_training, training) t =
         make_training(&(recipe){.kind = CS_OBJ_GVP, .arch = CS_ARCH_GPT2}, "");
     cs_perplexity_options o = {
         .kind = CS_KIND_TWO_STREAM, .ask = CS_ASK_PREFIX, .batch = 3, .split = true};
     cs_content_masks m = {.attention = CS_ATTENTION_CAUSAL};
-    AUTO(cs_perplexity) once = perplexity_of(&t, &o);
+    CS_AUTO(cs_perplexity) once = perplexity_of(&t, &o);
     o.content = &m;
-    AUTO(cs_perplexity) each = perplexity_of(&t, &o);
+    CS_AUTO(cs_perplexity) each = perplexity_of(&t, &o);
     assert_true(fabs(once.nll - each.nll) < 1e-6);
     assert_int_equal(once.tokens, each.tokens);
     assert_each(k, 1, once.lengths, fabs(once.nll_at[k] - each.nll_at[k]) < 1e-5);
     m.attention = CS_ATTENTION_BIDIRECTIONAL;
-    AUTO(cs_perplexity) full = perplexity_of(&t, &o);
+    CS_AUTO(cs_perplexity) full = perplexity_of(&t, &o);
     assert_true(fabs(full.nll - once.nll) > 1e-6);
     /* A prefix of one token is the same under any masks. */
     assert_true(fabs(full.nll_at[1] - once.nll_at[1]) < 1e-5);
     m = (cs_content_masks){
         .attention = CS_ATTENTION_PLAN, .objective = &t.options.task.objective, .draws = 2};
-    AUTO(cs_perplexity) plan = perplexity_of(&t, &o);
+    CS_AUTO(cs_perplexity) plan = perplexity_of(&t, &o);
     assert_int_equal(plan.tokens, once.tokens);
     assert_true(fabs(plan.nll - once.nll) > 1e-7 && fabs(plan.nll_at[1] - once.nll_at[1]) < 1e-5);
     cs_perplexity refused;

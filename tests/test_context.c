@@ -49,7 +49,7 @@ TEST(ar_nearest_is_an_ngram)
 {
     int64_t s = 5, start = 0, document = 0;
     int32_t length = 5;
-    AUTO(cs_corpus) corpus = small_corpus(1, &s, 1000, 0, 1);
+    CS_AUTO(cs_corpus) corpus = small_corpus(1, &s, 1000, 0, 1);
     cs_objective ar = cs_objective_default(CS_OBJ_AR);
     cs_sequences sequences = one_sequence(&start, &length, &document);
     cs_context_options options = {.objective = &ar, .context = {CS_CONTEXT_NEAREST, 2, false, 0}};
@@ -94,7 +94,7 @@ TEST(keys_agree_between_objectives)
 {
     int64_t s = 6;
     double dropped;
-    AUTO(cs_corpus) corpus = small_corpus(1, &s, 50, 0, 7);
+    CS_AUTO(cs_corpus) corpus = small_corpus(1, &s, 50, 0, 7);
     const char *const specs[] = {"ar", "masked:unmasked=3", "permuted-ar", "diverse-ar:t=2"};
     const char *const modes[] = {"all", "nearest:2", "each:3"};
     for (size_t m = 0; m < 3; ++m) {
@@ -124,7 +124,7 @@ TEST(draws_approach_exact_weights)
 {
     enum { DRAWS = 20000 };
     int64_t s = 6;
-    AUTO(cs_corpus) corpus = small_corpus(1, &s, 1000, 0, 3);
+    CS_AUTO(cs_corpus) corpus = small_corpus(1, &s, 1000, 0, 3);
     const char *const specs[] = {"masked:unmasked=3",
                                  "variable-masked:unmasked=1:4",
                                  "variable-masked:unmasked=1:4,event-weight=mask",

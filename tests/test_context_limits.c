@@ -15,7 +15,7 @@ static cs_status sum_up(void *ctx, const cs_contribution *c)
 TEST(long_documents_are_within_reach)
 {
     int64_t s = 20000;
-    AUTO(cs_corpus) corpus = small_corpus(1, &s, 100, 0, 9);
+    CS_AUTO(cs_corpus) corpus = small_corpus(1, &s, 100, 0, 9);
     int64_t start = 0, document = 0;
     int32_t length = (int32_t)s;
     cs_sequences sequences = one_sequence(&start, &length, &document);
@@ -84,17 +84,14 @@ TEST(too_many_in_all_is_named)
 {
     enum { COUNT = 20000 };
     static int64_t start[COUNT], document[COUNT];
-    static int32_t length[COUNT];
-    for (int i = 0; i < COUNT; ++i) {
-        length[i] = 67;
-    }
+    ARRAY(int32_t, length, COUNT, i, 67);
     cs_sequences sequences = {
         .count = COUNT, .start = start, .length = length, .document = document};
     cs_objective objective;
     OK(cs_objective_parse("masked:mask-ratio=0.5", &objective));
     cs_context_options options = {.objective = &objective,
                                   .context = {CS_CONTEXT_NEAREST, 4, true, 0}};
-    AUTO(cs_context_plan) *plan = NULL;
+    CS_AUTO(cs_context_plan) *plan = NULL;
     cs_reason_clear();
     assert_int_equal(cs_context_prepare(&sequences, &options, &plan), CS_ERR_USAGE);
     assert_non_null(strstr(cs_reason(), "but at most 6.87e+10"));
@@ -173,7 +170,7 @@ static int by_key(const void *x, const void *y)
 TEST(keys_of_all_kinds_differ)
 {
     enum { KINDS = 5, WHERE = 64, WHAT = 64, KEYS = KINDS * 2 * WHERE * WHAT };
-    AUTO_FREE cs_hash128 *key = malloc(KEYS * sizeof *key);
+    CS_AUTO_FREE cs_hash128 *key = malloc(KEYS * sizeof *key);
     assert_non_null(key);
     int64_t n = 0;
     for (uint64_t kind = CS_KEY_ITEM; kind <= CS_KEY_DOCUMENT; ++kind) {
@@ -185,15 +182,13 @@ TEST(keys_of_all_kinds_differ)
     }
     assert_int_equal(n, KEYS);
     qsort(key, KEYS, sizeof *key, by_key);
-    for (int64_t i = 1; i < n; ++i) {
-        assert_int_not_equal(cs_hash_compare(key[i - 1], key[i]), 0);
-    }
+    assert_each(i, 1, n, cs_hash_compare(key[i - 1], key[i]) != 0);
 }
 
 TEST(every_allocation_may_fail)
 {
     int64_t s = 6;
-    AUTO(cs_corpus) corpus = small_corpus(1, &s, 5, 0, 1);
+    CS_AUTO(cs_corpus) corpus = small_corpus(1, &s, 5, 0, 1);
     const char *const specs[] = {"ar", "masked:unmasked=2", "masked:unmasked=2", "diverse-ar:t=2"};
     const char *const modes[] = {"all", "all", "nearest:2@3", "unique"};
     for (int i = 0; i < 7; ++i) { /* unique is not drawn */
@@ -205,7 +200,7 @@ TEST(every_allocation_may_fail)
         OK(cs_objective_parse(specs[i % 4], &objective));
         OK(cs_context_parse(modes[i % 4], &options.context));
         EACH_ALLOCATION_FAILS(n) {
-            AUTO(cs_context_plan) *plan = NULL;
+            CS_AUTO(cs_context_plan) *plan = NULL;
             double sum = 0;
             cs_status status = cs_context_prepare(&sequences, &options, &plan);
             if (status == CS_OK)
@@ -237,7 +232,7 @@ TEST(a_visit_that_fails_is_the_last)
     static const char *const modes[] = {"all", "nearest:2", "each:2", "document", "unique"};
     int64_t s = 5, start = 0, document = 0;
     int32_t length = (int32_t)s;
-    AUTO(cs_corpus) corpus = small_corpus(1, &s, 1000, 0, 1);
+    CS_AUTO(cs_corpus) corpus = small_corpus(1, &s, 1000, 0, 1);
     cs_sequences sequences = one_sequence(&start, &length, &document);
     for (int i = 0; i < 40; ++i) {
         cs_objective objective;
@@ -295,9 +290,7 @@ TEST(contributions_are_bounded_in_closed_form)
 /* A mistyped mode gets a suggestion, with its number; each has another name. */
 TEST(modes_have_names)
 {
-    static const struct {
-        const char *text, *says;
-    } wrong[] = {
+    static const test_refusal wrong[] = {
         {"neares:2", "unknown context 'neares:2' (all, nearest:N, each:W, document, unique); did "
                      "you mean nearest:2?"},
         {"documnet:2", "did you mean document?"},
@@ -328,7 +321,7 @@ TEST(modes_have_names)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
         cs_reason_clear();
         assert_int_equal(cs_context_parse(wrong[i].text, &context), CS_ERR_USAGE);
-        assert_non_null(strstr(cs_reason(), wrong[i].says));
+        assert_non_null(strstr(cs_reason(), wrong[i].reason));
     }
     cs_reason_clear();
     for (size_t i = 0; i < sizeof right / sizeof *right; ++i) {
@@ -337,7 +330,7 @@ TEST(modes_have_names)
         assert_int_equal(context.n, right[i].context.n);
         assert_int_equal(context.columns, right[i].context.columns);
         if (context.columns > 0) {
-            AUTO_FREE char *again = cs_context_describe(&context);
+            CS_AUTO_FREE char *again = cs_context_describe(&context);
             assert_string_equal(again, right[i].text);
         }
         assert_int_equal(cs_context_given(&context), right[i].context.given);
@@ -367,7 +360,7 @@ TEST(nothing_is_visited_without_weight)
                                         "each:9", "document",  "unique"};
     int64_t s = 6, start = 0, document = 0;
     int32_t length = (int32_t)s;
-    AUTO(cs_corpus) corpus = small_corpus(1, &s, 5, 1, 1);
+    CS_AUTO(cs_corpus) corpus = small_corpus(1, &s, 5, 1, 1);
     cs_sequences sequences = one_sequence(&start, &length, &document);
     for (size_t i = 0; i < sizeof specs / sizeof *specs * 7; ++i) {
         cs_objective objective;

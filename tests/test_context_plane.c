@@ -62,7 +62,7 @@ TEST(a_single_row_is_the_sequence)
                                         "gvp:segmentation=fixed,groups=2", "diverse-ar:t=2"};
     static const char *const planes[] = {"nearest:2@1", "nearest:2@7", "nearest:2@1000"};
     int64_t s = 7;
-    AUTO(cs_corpus) corpus = small_corpus(1, &s, 5, 0, 9);
+    CS_AUTO(cs_corpus) corpus = small_corpus(1, &s, 5, 0, 9);
     for (size_t i = 0; i < sizeof specs / sizeof *specs; ++i) {
         for (size_t j = 0; j < sizeof planes / sizeof *planes; ++j) {
             for (int64_t draws = 0; draws <= 20; draws += 20) {
@@ -70,11 +70,11 @@ TEST(a_single_row_is_the_sequence)
                 gather(specs[i], "nearest:2", draws, &corpus, &want);
                 gather(specs[i], planes[j], draws, &corpus, &got);
                 assert_int_equal(got.count, want.count);
-                for (int64_t e = 0; e < got.count; ++e) {
-                    assert_int_equal(cs_hash_compare(got.entry[e].key, want.entry[e].key), 0);
-                    assert_string_equal(got.entry[e].row, want.entry[e].row);
-                    assert_true(fabs(got.entry[e].weight - want.entry[e].weight) < 1e-15);
-                }
+                assert_each(e, 0, got.count,
+                            cs_hash_compare(got.entry[e].key, want.entry[e].key) == 0);
+                assert_each(e, 0, got.count, strcmp(got.entry[e].row, want.entry[e].row) == 0);
+                assert_each(e, 0, got.count,
+                            fabs(got.entry[e].weight - want.entry[e].weight) < 1e-15);
                 free(want.entry);
                 free(got.entry);
             }
@@ -102,7 +102,7 @@ TEST(offsets_know_rows_and_columns)
     }
     /* All patches alike: a row is an offset, of 5 x 5 - 1 in the plane and 2 x 8 in the sequence. */
     int64_t s = 9;
-    AUTO(cs_corpus) corpus = small_corpus(1, &s, 1, 0, 1);
+    CS_AUTO(cs_corpus) corpus = small_corpus(1, &s, 1, 0, 1);
     cs_cooc_options o = {.threads = 1};
     OK(cs_objective_parse("masked:unmasked=1", &o.objective));
     static const struct {
@@ -120,11 +120,8 @@ TEST(offsets_know_rows_and_columns)
 TEST(sizes_are_foreseen)
 {
     enum { TEXTS = 60 };
-    int64_t length[TEXTS];
-    for (int i = 0; i < TEXTS; ++i) {
-        length[i] = i % 3 ? 36 : 30;
-    }
-    AUTO(cs_corpus) corpus = small_corpus(TEXTS, length, 4, 0, 2);
+    ARRAY(int64_t, length, TEXTS, i, i % 3 ? 36 : 30);
+    CS_AUTO(cs_corpus) corpus = small_corpus(TEXTS, length, 4, 0, 2);
     static const char *const contexts[] = {"nearest:1@6", "nearest:2@6", "nearest:3@5"};
     for (int i = 0; i < 3; ++i) {
         cs_cooc_options o = {.threads = 2};
@@ -163,7 +160,7 @@ TEST(planes_that_are_none)
 TEST(pictures_give_their_plane)
 {
     int64_t s[2] = {12, 12};
-    AUTO(cs_corpus) corpus = small_corpus(2, s, 5, 0, 1);
+    CS_AUTO(cs_corpus) corpus = small_corpus(2, s, 5, 0, 1);
     static const struct {
         int64_t length, stride;
         bool rows, within; /* of windows; within one */

@@ -47,7 +47,7 @@ static cs_status build(listener *l, const char *context, int threads, cs_cooc *m
 {
     cs_progress progress = {listen, l};
     cs_cooc_options o = {.threads = threads, .memory_budget = 1 << 26, .progress = &progress};
-    AUTO(cs_corpus) corpus = random_corpus(4000, 40, 300, 3);
+    CS_AUTO(cs_corpus) corpus = random_corpus(4000, 40, 300, 3);
     OK(cs_objective_parse("ar", &o.objective));
     OK(cs_context_parse(context, &o.context));
     cs_status status = cs_cooc_build(&corpus, &o, m);
@@ -109,7 +109,8 @@ static cs_status spectrum(listener *l, const cs_csr *a, cs_spectrum_options o, c
  * by component. */
 TEST(spectra_report_their_components)
 {
-    AUTO(cs_csr) large = two_cycles(601, 601), small = two_cycles(7, 7), mixed = two_cycles(601, 7);
+    CS_AUTO(cs_csr) large = two_cycles(601, 601), small = two_cycles(7, 7),
+                    mixed = two_cycles(601, 7);
     listener l = {.stage = "components", .step = 1};
     AUTO_OK(cs_spectrum, s, spectrum(&l, &large, (cs_spectrum_options){.k = 4}, &s));
     assert_true(l.reports == 2 && l.first == 0 && l.last == 1 && l.total == 2);
@@ -131,7 +132,7 @@ TEST(spectra_report_their_components)
 
 TEST(sums_of_fourth_powers_report_their_samples_and_items)
 {
-    AUTO(cs_csr) a = untidy_matrix(1, 300, 150, 3), abar = normalised(&a), at = {0};
+    CS_AUTO(cs_csr) a = untidy_matrix(1, 300, 150, 3), abar = normalised(&a), at = {0};
     OK(cs_csr_transpose(&abar, &at));
     for (int64_t samples = 2; samples < 20; samples += 7) { /* eight at a time */
         listener l = {.stage = "fourth moment, samples"};
@@ -167,7 +168,7 @@ static cs_status interrupted_build(const char *what)
 static cs_status interrupted_spectrum(const char *stage)
 {
     listener l = {.stage = stage, .stops = true};
-    AUTO(cs_csr) a = strcmp(stage, "components") == 0 ? two_cycles(601, 601) : two_cycles(7, 7);
+    CS_AUTO(cs_csr) a = strcmp(stage, "components") == 0 ? two_cycles(601, 601) : two_cycles(7, 7);
     cs_spectrum s = {0};
     const cs_spectrum_options o = {.k = 6, .certify = CS_CERTIFY_INERTIA};
     cs_status status = spectrum(&l, &a, o, &s);
@@ -194,7 +195,7 @@ TEST_IN_DIR(blocks_of_a_gram_matrix_are_summed)
 {
     enum { N = 1500 };
     const char *path = in_dir(state, "cycle.npz");
-    AUTO(cs_csr) a = cycle(N);
+    CS_AUTO(cs_csr) a = cycle(N);
     cs_comm alone = {.ranks = 1, .neighbours = 1};
     listener l = {.stage = "fourth moment"};
     cs_progress progress = {listen, &l};

@@ -30,9 +30,7 @@ TEST_IN_DIR(tsv_gives_labelled_documents)
     /* By count, then by bytes. */
     static const char *const words[] = {"<unk>", "cat", "the", "a", "dog", "here", "label", "no"};
     assert_int_equal(c.vocab, 8);
-    for (int w = 0; w < 8; ++w) {
-        assert_string_equal(c.word[w], words[w]);
-    }
+    assert_each(w, 0, 8, strcmp(c.word[w], words[w]) == 0);
     assert_int_equal(c.unknown_tokens, 0);
     cs_corpus_free(&c);
     cs_corpus_free(&c); /* accepts a zeroed object */
@@ -42,7 +40,7 @@ TEST_IN_DIR(tsv_columns_are_chosen)
 {
     const char *path = put(state, "c.tsv", "k1\talpha beta\tx\textra\nk2\tgamma\ty\n");
     cs_corpus_options o = {.label_column = 3, .text_column = 2};
-    AUTO(cs_corpus) c = loaded(path, &o);
+    CS_AUTO(cs_corpus) c = loaded(path, &o);
     assert_document(&c, 0, "x", "alpha beta ");
     assert_document(&c, 1, "y", "gamma ");
     cs_corpus_free(&c);
@@ -137,7 +135,8 @@ TEST_IN_DIR(headers_are_no_documents)
         {"a.dat", "label,text\nx,one", {.format = CS_FORMAT_CSV}, "x", "one ", 1, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        AUTO(cs_corpus) c = loaded(put(state, cases[i].name, cases[i].content), &cases[i].options);
+        CS_AUTO(cs_corpus) c =
+            loaded(put(state, cases[i].name, cases[i].content), &cases[i].options);
         assert_int_equal(c.documents, cases[i].documents);
         assert_int_equal(c.read.headers, cases[i].headers);
         assert_document(&c, 0, cases[i].label, cases[i].text);
@@ -152,7 +151,7 @@ TEST_IN_DIR(headers_are_no_documents)
 TEST_IN_DIR(a_header_of_a_large_file)
 {
     enum { LINES = 80000 };
-    AUTO_FREE char *text = cs_calloc(LINES + 2, 32);
+    CS_AUTO_FREE char *text = cs_calloc(LINES + 2, 32);
     int64_t size = snprintf(text, 32, "label\ttext\n");
     for (int i = 0; i < LINES; ++i) {
         size += snprintf(text + size, 32, "%c\tthe document %06d\n", "ab"[i % 2], i);
@@ -198,7 +197,7 @@ TEST_IN_DIR(plain_text_by_line_or_whole)
 {
     const char *path = put(state, "c.txt", "\xEF\xBB\xBFone two\n\nthree\r\nfour");
     cs_corpus_options o = {.splitter = CS_SPLITTER_WHITESPACE};
-    AUTO(cs_corpus) c = loaded(path, &o);
+    CS_AUTO(cs_corpus) c = loaded(path, &o);
     assert_int_equal(c.documents, 3);
     assert_document(&c, 0, "-", "one two "); /* the byte order mark is no text */
     assert_document(&c, 1, "-", "three ");
@@ -214,7 +213,7 @@ TEST_IN_DIR(vocabulary_is_capped_by_frequency)
 {
     const char *path = put(state, "c.txt", "b b b a a c\nd <unk> a\nz z z z\n");
     cs_corpus_options o = {.splitter = CS_SPLITTER_WHITESPACE, .vocab_size = 2, .min_tokens = 3};
-    AUTO(cs_corpus) c = loaded(path, &o);
+    CS_AUTO(cs_corpus) c = loaded(path, &o);
     /* z: 4, then a and b: 3 each, by bytes. */
     assert_int_equal(c.vocab, 3);
     assert_document(&c, 0, "-", "<unk> <unk> <unk> a a <unk> ");
@@ -239,7 +238,7 @@ TEST_IN_DIR(vocabulary_is_capped_by_frequency)
 
 TEST_IN_DIR(one_document_is_a_corpus)
 {
-    AUTO(cs_corpus) c = loaded(put(state, "c.txt", "x"), NULL);
+    CS_AUTO(cs_corpus) c = loaded(put(state, "c.txt", "x"), NULL);
     assert_int_equal(c.documents, 1);
     assert_int_equal(c.tokens, 1);
     assert_int_equal(c.token[0], 1);
@@ -261,17 +260,14 @@ TEST_IN_DIR(split_follows_share_and_seed)
     static const double wanted[] = {0.2, 0, 0.5, 0.9};
     for (int s = 0; s < 4; ++s) {
         cs_corpus_options o = {.test_share = share[s], .seed = 5};
-        AUTO(cs_corpus) c = loaded(path, &o), again = loaded(path, &o);
+        CS_AUTO(cs_corpus) c = loaded(path, &o), again = loaded(path, &o);
         assert_same_corpus(&c, &again);
-        double held = 0;
-        for (int64_t d = 0; d < c.documents; ++d) {
-            held += c.held_out[d];
-        }
+        double held = SUM(d, 0, c.documents, c.held_out[d]);
         /* Five standard errors of a binomial share; none at 0. */
         double p = wanted[s];
         assert_true(fabs(held / N - p) <= 5 * sqrt(p * (1 - p) / N));
         o.seed = 6;
-        AUTO(cs_corpus) other = loaded(path, &o);
+        CS_AUTO(cs_corpus) other = loaded(path, &o);
         bool same = memcmp(c.held_out, other.held_out, N) == 0;
         assert_true(same == (p == 0));
     }
@@ -317,7 +313,7 @@ TEST_IN_DIR(parts_of_a_file_are_the_whole)
                 assert_fails(cs_corpus_load(path, &more, &out), CS_ERR_INPUT, want);
                 continue;
             }
-            AUTO(cs_corpus) a = loaded(path, &one), b = loaded(path, &more);
+            CS_AUTO(cs_corpus) a = loaded(path, &one), b = loaded(path, &more);
             assert_true(a.dropped_documents > LINES / 10 && a.documents > LINES / 2);
             assert_int_equal(a.dropped_documents, b.dropped_documents);
             assert_int_equal(a.unknown_tokens, b.unknown_tokens);
@@ -354,7 +350,7 @@ TEST_IN_DIR(directory_of_classes)
     (void)put(state, "top/b/10", "ten\n");
     (void)put(state, "top/a/x.txt", "ex\n");
     (void)put(state, "top/a/.skip", "hidden\n");
-    AUTO(cs_corpus) c = loaded(top, NULL);
+    CS_AUTO(cs_corpus) c = loaded(top, NULL);
     assert_string_equal(c.name, "top");
     char listing[512], wanted[65];
     (void)snprintf(listing, sizeof listing, "%s  a/x.txt\n%s  b/10\n%s  b/2\n", sha256_of("ex\n"),
@@ -391,7 +387,7 @@ TEST_IN_DIR(directory_of_files)
                  "flat: no documents: the input is empty");
     (void)put(state, "flat/b", "second\n");
     (void)put(state, "flat/a", "first\n");
-    AUTO(cs_corpus) c = loaded(top, NULL);
+    CS_AUTO(cs_corpus) c = loaded(top, NULL);
     assert_int_equal(c.documents, 2);
     assert_int_equal(c.labels, 0);
     assert_document(&c, 0, "-", "first ");
@@ -421,7 +417,7 @@ TEST_IN_DIR(fewer_documents_to_train_on_are_some_of_more)
     assert_true(held > 0 && held < 10);
     for (int64_t count = 1; count <= c.documents - held; ++count) {
         uint8_t now[32] = {0};
-        int64_t still = 0, listed = 0;
+        int64_t listed = 0;
         OK(cs_corpus_select_train(&c, count, &part));
         assert_int_equal(part.documents, held + count);
         assert_int_equal(part.vocab, c.vocab);
@@ -430,10 +426,8 @@ TEST_IN_DIR(fewer_documents_to_train_on_are_some_of_more)
             now[part.token[d]] = 1; /* each document a separate word */
         }
         assert_int_equal(listed, held);
-        for (int v = 0; v < 32; ++v) {
-            still += before[v] && now[v];
-            assert_true(!before[v] || now[v]);
-        }
+        int64_t still = COUNT(v, 0, 32, before[v] && now[v]);
+        assert_each(v, 0, 32, !before[v] || now[v]);
         assert_int_equal(still, count == 1 ? 0 : held + count - 1);
         memcpy(before, now, sizeof now);
         cs_corpus_free(&part);
@@ -447,7 +441,7 @@ TEST_IN_DIR(selection_keeps_words_and_classes)
 {
     const char *path = put(state, "c.tsv", "x\ta a b\ny\tc d\nx\ta d d\n");
     cs_corpus_options o = {.vocab_size = 2};
-    AUTO(cs_corpus) c = loaded(path, &o), part = {0};
+    CS_AUTO(cs_corpus) c = loaded(path, &o), part = {0};
     OK(cs_corpus_select(&c, (uint8_t[]){1, 0, 1}, &part));
     assert_int_equal(part.documents, 2);
     assert_int_equal(part.tokens, 6);
@@ -476,7 +470,7 @@ TEST_IN_DIR(selection_keeps_words_and_classes)
 
 static cs_status load_and_free(const char *path)
 {
-    AUTO(cs_corpus) c = {0};
+    CS_AUTO(cs_corpus) c = {0};
     cs_status status = cs_corpus_load(path, NULL, &c);
     if (status != CS_OK) {
         assert_null(c.name);

@@ -9,7 +9,7 @@ TEST_IN_DIR(npy_gives_token_ids)
 {
     const int64_t ids[] = {5, 0, 2, 7, -1, -1, -1, -1, -1, 3, 3, -1};
     const char *path = put_ids(state, "rows.npy", 2, (int64_t[]){4, 3}, ids);
-    AUTO(cs_corpus) c = loaded(path, NULL);
+    CS_AUTO(cs_corpus) c = loaded(path, NULL);
     assert_int_equal(c.documents, 3);
     assert_int_equal(c.dropped_documents, 1);
     assert_int_equal(c.vocab, 8);
@@ -49,7 +49,7 @@ TEST_IN_DIR(npy_refuses_bad_ids)
     assert_fails(cs_corpus_load(put_ids(state, "h.npy", 1, (int64_t[]){5}, sparse), NULL, &out),
                  CS_ERR_INPUT, "h.npy: token id 2147483646 at row 0, column 1 needs 2147483647");
     const int64_t edge[] = {0, (1 << 24) - 1, 1, 1 << 24};
-    AUTO(cs_corpus) widest = loaded(put_ids(state, "i.npy", 1, (int64_t[]){3}, edge), NULL);
+    CS_AUTO(cs_corpus) widest = loaded(put_ids(state, "i.npy", 1, (int64_t[]){3}, edge), NULL);
     assert_int_equal(widest.vocab, 1 << 24);
     assert_fails(cs_corpus_load(put_ids(state, "j.npy", 2, (int64_t[]){2, 2}, edge), NULL, &out),
                  CS_ERR_INPUT, "token id 16777216 at row 1, column 1 needs 16777217 columns");
@@ -57,7 +57,7 @@ TEST_IN_DIR(npy_refuses_bad_ids)
     OK(cs_npy_write(path, CS_F64, 1, (int64_t[]){1}, (double[]){1.5}));
     assert_fails(cs_corpus_load(path, NULL, &out), CS_ERR_INPUT, "1.5");
     OK(cs_npy_write(path, CS_F64, 1, (int64_t[]){2}, (double[]){1, 4}));
-    AUTO(cs_corpus) c = loaded(path, NULL); /* whole numbers in a float array are ids */
+    CS_AUTO(cs_corpus) c = loaded(path, NULL); /* whole numbers in a float array are ids */
     assert_int_equal(c.vocab, 5);
     assert_null(out.token);
 }
@@ -150,9 +150,7 @@ TEST_IN_DIR(texts_in_memory_are_as_the_lines_of_a_file)
     assert_int_equal(c.documents, file.documents);
     assert_int_equal(c.invalid_documents, 1);
     assert_int_equal(c.vocab, file.vocab);
-    for (int64_t i = 0; i < c.tokens; ++i) {
-        assert_int_equal(c.token[i], file.token[i]);
-    }
+    assert_each(i, 0, c.tokens, c.token[i] == file.token[i]);
     cs_corpus_free(&c);
     cs_corpus_free(&file);
     o.invalid = CS_INVALID_REPLACE;

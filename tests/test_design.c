@@ -84,7 +84,7 @@ TEST(published_optima)
     assert_true(rounds_to(half, .53) && rounds_to(quarter, .24));
     assert_true(rounds_to(tradeoff("diverse-ar:t=2", 16).tail, 5.03));
     assert_true(rounds_to(mix_of(16, half).tail, 1.33) && rounds_to(mix_of(32, quarter).tail, .42));
-    AUTO(cs_design) d = solved(&problem_of(any_later, 16, half)->p, 1e-7);
+    CS_AUTO(cs_design) d = solved(&problem_of(any_later, 16, half)->p, 1e-7);
     assert_true(rounds_to(d.value, 1.09) && fabs(d.next_token - half) < 1e-12);
     cs_design_free(&d);
     d = solved(&problem_of(any_later, 32, quarter)->p, 1e-6);
@@ -105,7 +105,7 @@ TEST(optima_of_scipy)
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
         problem *q = problem_of(any_later, known[i].s, known[i].next_token);
         q->p.fixed = known[i].fixed;
-        AUTO(cs_design) d = solved(&q->p, 1e-10);
+        CS_AUTO(cs_design) d = solved(&q->p, 1e-10);
         assert_true(fabs(d.value - known[i].value) < 2e-9);
     }
 }
@@ -120,10 +120,7 @@ static double tail_of(int64_t s, const double *a)
         col[i % s] += a[i];
     }
     for (int64_t i = 0; i < s * s; ++i) {
-        double g = 0;
-        for (int64_t k = 0; k < s; ++k) {
-            g += col[k] > 0 ? a[i / s * s + k] * a[i % s * s + k] / col[k] : 0;
-        }
+        double g = SUM(k, 0, s, col[k] > 0 ? a[i / s * s + k] * a[i % s * s + k] / col[k] : 0);
         sum += g > 0 ? g * g / row[i / s] / row[i % s] : 0;
     }
     return sum;
@@ -146,7 +143,7 @@ TEST(no_distribution_of_a_grid_is_better)
             }
         }
     }
-    AUTO(cs_design) d = solved(&problem_of(any_later, S, 0.6)->p, 1e-9);
+    CS_AUTO(cs_design) d = solved(&problem_of(any_later, S, 0.6)->p, 1e-9);
     assert_true(best >= d.bound && best < d.value + 2e-4);
 }
 
@@ -194,7 +191,7 @@ TEST(no_drawn_distribution_is_below_the_bound)
         q->p.fixed = c % 2 ? CS_FIX_TARGETS : CS_FIX_CONTEXTS;
         q->p.gram = gram;
         const bool kinks = c % 2 && q->p.matrix != CS_DESIGN_TOY;
-        AUTO(cs_pool) pool = {0};
+        CS_AUTO(cs_pool) pool = {0};
         cs_design_sums sums;
         AUTO_OK(cs_design, d,
                 cs_design_solve(&q->p, &(cs_design_options){.gap = 1e-6, .max_steps = 2000}, &d));
@@ -221,7 +218,7 @@ static void check_gradient(const char *family, int64_t s, cs_design_matrix matri
     q->p.sum = sum;
     q->p.fixed = CS_FIX_TARGETS;
     q->p.gram = gram;
-    AUTO(cs_pool) pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_design_sums sums;
     AUTO_OK(cs_family, f, cs_family_of(&q->p, &pool, &f));
     OK(cs_design_sums_init(&q->p, &f, &pool, &sums));
@@ -289,14 +286,14 @@ TEST(convex_with_a_marginal_fixed_only)
 TEST(targets_are_contexts_from_the_end)
 {
     problem *q = problem_of(any_later, 9, 0.45);
-    AUTO(cs_design) contexts = solved(&q->p, 1e-9);
+    CS_AUTO(cs_design) contexts = solved(&q->p, 1e-9);
     q->p.fixed = CS_FIX_TARGETS;
-    AUTO(cs_design) targets = solved(&q->p, 1e-9);
+    CS_AUTO(cs_design) targets = solved(&q->p, 1e-9);
     assert_true(fabs(contexts.value - targets.value) < 2e-9 * 3);
     assert_true(fabs(contexts.kappa - targets.kappa) > 0.01);
     q->p.fixed = CS_FIX_BOTH; /* a doubly stochastic triangular matrix is the identity: ar */
     q->p.next_token = 0;
-    AUTO(cs_design) both = solved(&q->p, 1e-9);
+    CS_AUTO(cs_design) both = solved(&q->p, 1e-9);
     assert_true(fabs(both.value - 7) < 1e-9 && fabs(both.next_token - 1) < 1e-12);
 }
 
@@ -309,7 +306,7 @@ TEST(least_collision_of_a_distribution_of_distances)
             q->p.reach = reach;
             q->p.matrix = CS_DESIGN_KERNEL;
             q->p.sum = CS_DESIGN_SIGMA2;
-            AUTO(cs_design) d = solved(&q->p, 1e-10);
+            CS_AUTO(cs_design) d = solved(&q->p, 1e-10);
             const double most = fmax(l, 1 / (double)reach); /* all even where that is enough */
             assert_true(
                 fabs(d.kappa - most * most - (1 - most) * (1 - most) / (double)(reach - 1)) < 1e-9);
@@ -338,7 +335,7 @@ TEST(masks_reach_the_hull)
         problem *q = problem_of(family, S, 0);
         q->p.fixed = CS_FIX_TARGETS;
         q->p.misalignment = x0 + 0.3 * (x1 - x0);
-        AUTO(cs_design) d = solved(&q->p, 1e-11);
+        CS_AUTO(cs_design) d = solved(&q->p, 1e-11);
         const double sigma2 = y0 + 0.3 * (y1 - y0);
         assert_true(fabs(d.value - (S - 1) * sigma2 * sigma2) < 1e-10);
         assert_true(fabs(d.misalignment - q->p.misalignment) < 1e-12);
@@ -351,9 +348,8 @@ TEST(masks_reach_the_hull)
 /* The plan file has the value, by the toy model's own reduction and by the kernel. */
 static void check_plans(void **state, const cs_design_problem *p)
 {
-    AUTO(cs_design) d = solved(p, 1e-7), again = {0};
+    CS_AUTO(cs_design) d = solved(p, 1e-7), again = {0};
     cs_design_problem read = *p;
-    AUTO(cs_plan_file) file = {0};
     cs_tradeoff x;
     json_auto_t *plans = NULL;
     const char *path = in_dir(state, "plan.json");
@@ -361,7 +357,7 @@ static void check_plans(void **state, const cs_design_problem *p)
     OK(cs_json_write(path, plans));
     read.objective = cs_objective_default(CS_OBJ_FILE);
     read.objective.empty_prefix = p->objective.empty_prefix;
-    OK(cs_objective_of_file(path, &file, &read.objective));
+    AUTO_OK(cs_plan_file, file, cs_objective_of_file(path, &file, &read.objective));
     OK(cs_design_of(&read, &again));
     assert_true(fabs(again.value - d.value) < 1e-12 * (1 + d.value));
     assert_true(fabs(again.kappa - d.kappa) < 1e-12);
@@ -405,7 +401,7 @@ TEST(a_stream_counted_by_hand)
 {
     enum { S = 5, V = 6 };
     static const int64_t length[] = {9, 4, 1, 17, 6};
-    AUTO(cs_corpus) c = small_corpus(5, length, V - 1, 0, 8);
+    CS_AUTO(cs_corpus) c = small_corpus(5, length, V - 1, 0, 8);
     const int64_t n = c.tokens;
     static double count[S][V][V], p[V];
     double gram[S * S], want[S * S] = {0};
@@ -421,10 +417,9 @@ TEST(a_stream_counted_by_hand)
     }
     for (int i = 0; i < S * S; ++i) {
         for (int u = 0; u < V; ++u) {
-            for (int v = 0; v < V; ++v) {
-                want[i] +=
-                    p[u] * p[v] > 0 ? count[i / S][u][v] * count[i % S][u][v] / p[u] / p[v] : 0;
-            }
+            want[i] +=
+                SUM(v, 0, V,
+                    p[u] * p[v] > 0 ? count[i / S][u][v] * count[i % S][u][v] / p[u] / p[v] : 0);
         }
     }
     OK(cs_stream_gram(&c, S, NULL, gram));
@@ -432,15 +427,12 @@ TEST(a_stream_counted_by_hand)
     problem *q = problem_of(any_later, S, 0.4);
     q->p.matrix = CS_DESIGN_STREAM;
     q->p.gram = gram;
-    AUTO(cs_design) d = solved(&q->p, 1e-8);
+    CS_AUTO(cs_design) d = solved(&q->p, 1e-8);
     double r[S * S] = {0}, sum = -1;
     OK(cs_kernel_of_pairs(&d.distribution, r));
     for (int u = 0; u < V; ++u) {
         for (int v = 0; v < V; ++v) {
-            double m = 0;
-            for (int i = 0; i < S * S; ++i) {
-                m += r[i] * count[abs(i / S - i % S)][u][v];
-            }
+            double m = SUM(i, 0, S * S, r[i] * count[abs(i / S - i % S)][u][v]);
             sum += p[u] * p[v] > 0 ? m * m / p[u] / p[v] : 0;
         }
     }
@@ -454,7 +446,7 @@ TEST_IN_DIR(a_stopped_run_goes_on)
 {
     const char *path = in_dir(state, "state.json");
     problem *q = problem_of(any_later, 16, 0.875);
-    AUTO(cs_design) whole = solved(&q->p, 1e-9), part = {0};
+    CS_AUTO(cs_design) whole = solved(&q->p, 1e-9), part = {0};
     for (int64_t stop = 0; !part.converged; stop += 37) {
         json_auto_t *kept = NULL;
         OK(cs_design_solve(&q->p, &(cs_design_options){.gap = 1e-9, .max_steps = stop}, &part));
@@ -476,7 +468,7 @@ TEST_IN_DIR(a_stopped_run_goes_on)
 
 static void refused(const cs_design_problem *p, const char *why)
 {
-    AUTO(cs_design) d = {0};
+    CS_AUTO(cs_design) d = {0};
     assert_fails(cs_design_solve(p, &(cs_design_options){.gap = 1e-6, .max_steps = 10}, &d),
                  CS_ERR_USAGE, why);
 }
@@ -521,12 +513,12 @@ TEST(what_is_refused_says_why)
 
 static cs_status any_design(const char *path)
 {
-    AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     cs_design_problem p = {.length = 6,
                            .next_token = 0.01,
                            .misalignment = 0.9,
                            .fixed = path[0] ? CS_FIX_TARGETS : CS_FIX_CONTEXTS};
-    AUTO(cs_design) d = {0}, of = {0}, more = {0};
+    CS_AUTO(cs_design) d = {0}, of = {0}, more = {0};
     json_auto_t *plans = NULL, *state = NULL, *rows = json_array();
     cs_status status = cs_objective_parse_held(path[0] ? path : any_later, &file, &p.objective);
     if (status == CS_OK)
@@ -547,7 +539,7 @@ TEST(every_allocation_may_fail)
 
 static cs_status interrupted(__attribute__((unused)) const char *path)
 {
-    AUTO(cs_design) d = {0};
+    CS_AUTO(cs_design) d = {0};
     cs_design_problem p = {.length = 6, .next_token = 0.3, .misalignment = INFINITY};
     cs_status status = cs_objective_parse(any_later, &p.objective);
     cs_interrupt_set();

@@ -58,7 +58,7 @@ static void world_close(world *w)
  * logarithm of two million times the shares (Bernstein). */
 TEST(draws_are_from_the_predictions)
 {
-    AUTO_BY(world_close, world) w = {0};
+    CS_AUTO_BY(world_close, world) w = {0};
     world_open(&w);
     const int64_t vocab = w.model.config.shape.vocab, events = w.batch.events;
     const int64_t table = cs_params_find(&w.model.params, "embed.token");
@@ -84,10 +84,7 @@ TEST(draws_are_from_the_predictions)
     const double x_of = log(2e6 * (double)(events * vocab));
     double most = 0;
     for (int64_t r = 0; r < events; ++r) {
-        double sum = 0;
-        for (int64_t v = 0; v < vocab; ++v) {
-            sum += exp(z[r * vocab + v]);
-        }
+        double sum = SUM(v, 0, vocab, exp(z[r * vocab + v]));
         for (int64_t v = 0; v < vocab; ++v) {
             const double p = exp(z[r * vocab + v]) / sum;
             const double share = (double)times[r * vocab + v] / TIMES;
@@ -100,7 +97,7 @@ TEST(draws_are_from_the_predictions)
 
 TEST(the_second_pass_reads_the_draws)
 {
-    AUTO_BY(world_close, world) w = {0};
+    CS_AUTO_BY(world_close, world) w = {0};
     world_open(&w);
     const int64_t rows = w.batch.batch * w.batch.length;
     int64_t at = 0, replaced = 0;
@@ -149,7 +146,7 @@ static double loss_of(world *w)
 TEST(the_gradient_is_that_of_the_loss)
 {
     enum { MOST = 64 };
-    AUTO_BY(world_close, world) w = {0};
+    CS_AUTO_BY(world_close, world) w = {0};
     world_open(&w);
     const cs_params *params = &w.model.params;
     const double h = 1e-4;
@@ -184,10 +181,7 @@ TEST(the_gradient_is_that_of_the_loss)
     for (int s = 0; s < 2; ++s) {
         for (int64_t i = 0; i < params->count; ++i) {
             const int64_t n = params->param[i].rows * params->param[i].cols;
-            double *moved = test_zeros(n, sizeof *moved);
-            for (int64_t k = 0; k < n; ++k) {
-                moved[k] = value[i][k] + (s ? h : -h) * along[i][k];
-            }
+            ARRAY(double, moved, n, k, value[i][k] + (s ? h : -h) * along[i][k]);
             OK(cs_params_set64(&w.model.params, i, CS_PARAM_VALUE, moved));
         }
         side[s] = loss_of(&w);
@@ -211,7 +205,7 @@ TEST_IN_DIR(a_detector_learns)
     r.distinct = true;
     r.documents = 4;
     for (int i = 0; i < 2; ++i) {
-        AUTO_BY(free_training, training) t = in_folder(&r, state, i == 0 ? "short" : "long");
+        CS_AUTO_BY(free_training, training) t = in_folder(&r, state, i == 0 ? "short" : "long");
         t.options.steps = i == 0 ? 1 : 400;
         t.options.rate.learning_rate = 1e-2;
         t.options.intervals.eval_every = t.options.intervals.save_every = 0;
@@ -219,7 +213,7 @@ TEST_IN_DIR(a_detector_learns)
     }
     assert_true(loss[0] > 0.6 && loss[0] < 0.8); /* near log 2 */
     assert_true(loss[1] < 0.2);
-    AUTO_BY(free_training, training) plain =
+    CS_AUTO_BY(free_training, training) plain =
         in_folder(&(recipe){.kind = CS_OBJ_MASKED}, state, "plain");
     assert_true(isnan(trained(&plain).detect_loss));
 }
@@ -230,7 +224,8 @@ TEST_IN_DIR(threads_change_no_byte)
     for (int threads = 1; threads <= 3; threads += 2) {
         recipe r = masked;
         r.threads = threads;
-        AUTO_BY(free_training, training) t = in_folder(&r, state, threads == 1 ? "one" : "three");
+        CS_AUTO_BY(free_training, training) t =
+            in_folder(&r, state, threads == 1 ? "one" : "three");
         t.options.data.accumulate = 2;
         (void)trained(&t);
     }
@@ -245,11 +240,11 @@ TEST(what_has_no_replaced_tokens_is_refused)
     for (size_t i = 0; i < sizeof kind / sizeof *kind; ++i) {
         recipe r = masked;
         r.kind = kind[i];
-        AUTO_BY(free_training, training) t = make_training(&r, NULL);
+        CS_AUTO_BY(free_training, training) t = make_training(&r, NULL);
         assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_USAGE,
                      "replaced tokens need a single masked objective on text");
     }
-    AUTO_BY(free_training, training) t = make_training(&(recipe){.kind = CS_OBJ_MASKED}, NULL);
+    CS_AUTO_BY(free_training, training) t = make_training(&(recipe){.kind = CS_OBJ_MASKED}, NULL);
     t.options.replaced_token = 1;
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_USAGE,
                  "no detector of replaced tokens");
@@ -280,9 +275,7 @@ TEST(detection_has_one_singular_value)
                 data[(now[k] != was[k]) * 2 * TEXTS + row] += chance / 2;
             }
         }
-        for (int64_t row = 0; row < 2 * TEXTS; ++row) {
-            p += data[2 * TEXTS + row];
-        }
+        p += SUM(row, 0, 2 * TEXTS, data[2 * TEXTS + row]);
         for (int64_t row = 0; row < 2 * TEXTS; ++row) {
             const double mass = data[row] + data[2 * TEXTS + row];
             data[row] /= sqrt(mass * (1 - p));
@@ -298,10 +291,8 @@ TEST(detection_has_one_singular_value)
                      apart = hypot((gram[0] - gram[3]) / 2, gram[1]);
         value[0] = half + apart;
         value[1] = half - apart;
-        for (int v = 0; v < V; ++v) {
-            squares += q[v] * q[v];
-            cubes += q[v] * q[v] * q[v];
-        }
+        squares += SUM(v, 0, V, q[v] * q[v]);
+        cubes += SUM(v, 0, V, q[v] * q[v] * q[v]);
         assert_true(fabs(p - rho * (1 - squares)) < 1e-14 && fabs(value[0] - 1) < 1e-13);
         const double expected = rho * rho * (cubes - squares * squares) / (p * (1 - p));
         assert_true(fabs(value[1] - expected) < 1e-13);

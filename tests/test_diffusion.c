@@ -26,15 +26,11 @@ TEST(weights_are_the_mean_of_one_over_the_ratio)
             probability += p;
             weighted += p / t;
         }
-        AUTO(cs_plan) plan = {0};
-        OK(cs_plan_init(&plan, S));
+        AUTO_OK(cs_plan, plan, cs_plan_init(&plan, S));
         for (uint64_t draw = 0, found = 0; !found; ++draw) {
             cs_rng rng = cs_rng_at(draw, CS_STREAM_TEST, 0);
-            int masked = 0;
             OK(cs_plan_sample(&o, &rng, &plan));
-            for (int i = 0; i < S; ++i) {
-                masked += plan.group[i] > 0;
-            }
+            int64_t masked = COUNT(i, 0, S, plan.group[i] > 0);
             for (int i = 0; i < S && masked == n; ++i) {
                 found = 1;
                 assert_true(plan.group[i] == 0 ||
@@ -57,10 +53,8 @@ TEST(its_toy_spectrum_is_that_of_permuted_ar)
         toy.objective.event_weight = (cs_event_weight)(variant % 2);
         toy.objective.empty_prefix = (cs_empty_prefix)prefix;
         AUTO_OK(cs_toy_spectrum, spectrum, cs_toy_reduce(&toy, &spectrum));
-        for (int64_t j = 0; j < spectrum.values; ++j) {
-            assert_true(fabs(spectrum.sigma[j] - sigma[prefix][j]) < 1e-14);
-            assert_int_equal(spectrum.multiplicity[j], times[prefix][j]);
-        }
+        assert_each(j, 0, spectrum.values, fabs(spectrum.sigma[j] - sigma[prefix][j]) < 1e-14);
+        assert_each(j, 0, spectrum.values, spectrum.multiplicity[j] == times[prefix][j]);
         assert_true(spectrum.values == 3 || times[prefix][spectrum.values] == 0);
     }
 }
@@ -77,9 +71,9 @@ TEST(its_matrix_of_a_corpus_is_that_of_permuted_ar)
 {
     const char *const context[] = {"all", "nearest:2", "each:2"};
     const int64_t length[] = {4, 9, 6, 5, 7};
-    AUTO(cs_corpus) corpus = small_corpus(5, length, 6, 2, 1);
+    CS_AUTO(cs_corpus) corpus = small_corpus(5, length, 6, 2, 1);
     for (int c = 0; c < 3; ++c) {
-        AUTO(cs_cooc) diffusion = {0}, permuted = {0};
+        CS_AUTO(cs_cooc) diffusion = {0}, permuted = {0};
         build(&corpus, "diffusion", context[c], &diffusion);
         build(&corpus, "permuted-ar", context[c], &permuted);
         const cs_csr *a = &diffusion.matrix.a, *b = &permuted.matrix.a;
@@ -96,7 +90,7 @@ TEST(it_mixes)
     const char *const with[] = {"mix:1*diffusion+1*gvp(groups=2)",
                                 "mix:0.2*group-ar(t=2)+0.5*diffusion+0.3*ar"};
     for (int i = 0; i < 2; ++i) {
-        AUTO(cs_plan_file) file = {0};
+        CS_AUTO(cs_plan_file) file = {0};
         plan_compare_variants(plan_held(with[i], &file), 3, (const double[]){7, 7});
         plan_compare_kernel(with[i]);
     }
@@ -107,7 +101,7 @@ TEST(it_mixes)
 /* In one stream, alone and with other masks. */
 TEST(a_network_reads_masks)
 {
-    AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     cs_objective mixed = plan_held("mix:1*masked(unmasked=1)+1*diffusion", &file);
     assert_int_equal(cs_objective_reads(&mixed), CS_ROWS_MASKED);
     for (int64_t step = 0; step < 20; ++step) {

@@ -65,7 +65,7 @@ TEST_IN_DIR(digests_are_of_the_bytes)
 TEST_IN_DIR(a_synced_file_is_known)
 {
     char known[33], now[33], expected[33];
-    AUTO_FREE char *text = cs_calloc(100000, 1);
+    CS_AUTO_FREE char *text = cs_calloc(100000, 1);
     const char *path = in_dir(state, "settled");
     const struct timespec later[2] = {{.tv_sec = 1700000000}, {.tv_sec = 1700000000}};
     cs_outfile f = {0};
@@ -127,7 +127,7 @@ TEST_IN_DIR(a_changed_file_is_refused)
     OK(cs_file_write(in_dir(state, "r/a.csv"), "abd", 3));
     assert_fails(hash(in_dir(state, "r/a.csv")), CS_ERR_INPUT, "manifest.json says " ABC);
     /* In the working directory, and without a folder in the path. */
-    AUTO_FREE char *before = getcwd(NULL, 0);
+    CS_AUTO_FREE char *before = getcwd(NULL, 0);
     assert_int_equal(chdir(in_dir(state, "r")), 0);
     cs_status bare = hash("a.csv"), below = hash("sub/b.csv");
     assert_int_equal(chdir(before), 0);

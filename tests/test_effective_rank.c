@@ -4,17 +4,14 @@
 #include "analysis/measures/effective_rank.h"
 #include "io_support.h"
 #include "linalg/tridiagonal.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 
 static const cs_rank_options plain = {.tau = 0.9, .eps = -1.0};
 
 static float *normal_rows(int64_t n, int64_t d, double power, uint64_t index)
 {
-    float *x = test_zeros(n * d, sizeof *x);
     cs_rng rng = cs_rng_at(13, CS_STREAM_TEST, index);
-    for (int64_t i = 0; i < n * d; ++i) {
-        x[i] = (float)(cs_rng_normal(&rng) * pow((double)(i % d + 1), -power / 2));
-    }
+    ARRAY(float, x, (n * d), i, cs_rng_normal(&rng) * pow((double)(i % d + 1), -power / 2));
     return x;
 }
 
@@ -101,7 +98,7 @@ TEST(the_numbers_of_the_theory)
     float *x = normal_rows(N, D, 1.0, 1);
     for (int wide = 0; wide < 2; ++wide) {
         const cs_gram_options options = {.wide = wide};
-        AUTO(cs_gram) g = blocks_of(x, N, D, 1, &options);
+        CS_AUTO(cs_gram) g = blocks_of(x, N, D, 1, &options);
         AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &plain, &r));
         assert_true(fabs(r.value[CS_RANK_TAU] - 363) <= 3);
         assert_true(fabs(r.value[CS_RANK_ENTROPY] - 604.4) <= 1.5);
@@ -141,7 +138,7 @@ TEST(fewer_rows_than_columns)
     enum { N = 12, D = 60 };
     float *x = normal_rows(N, D, 0, 4);
     const cs_gram_options options = {.wide = true, .threads = 1, .shift = true};
-    AUTO(cs_gram) g = blocks_of(x, N, D, 3, &options);
+    CS_AUTO(cs_gram) g = blocks_of(x, N, D, 3, &options);
     cs_rank_options o = plain;
     o.jackknife = true;
     AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &o, &r));
@@ -164,15 +161,12 @@ TEST(jackknife_by_its_definition)
     o.jackknife = true;
     o.every_block = true;
     o.decay_first = 2;
-    AUTO(cs_gram) g = blocks_of(x, N, D, B, &options);
+    CS_AUTO(cs_gram) g = blocks_of(x, N, D, B, &options);
     cs_effective_rank r = {0}, part = {0};
     OK(cs_effective_rank_of(&g, &o, &r));
     double theta[B][CS_RANK_MEASURES];
     for (int b = 0; b < B; ++b) {
-        int32_t group[N];
-        for (int k = 0; k < N; ++k) {
-            group[k] = k / (N / B) == b ? -1 : 0;
-        }
+        ARRAY(int32_t, group, N, k, k / (N / B) == b ? -1 : 0);
         cs_rows rows = cs_rows_of_f32(N, D, x, "x");
         AUTO_OK(cs_gram, one, cs_gram_init(D, 1, &options, &one));
         OK(cs_gram_add(&one, &rows, group, &options));
@@ -183,13 +177,8 @@ TEST(jackknife_by_its_definition)
     }
     for (int m = 0; m < CS_RANK_OF_SPECTRUM; ++m) {
         int from = m == CS_RANK_TAU ? CS_RANK_TAU_INTERPOLATED : m;
-        double mean = 0, sum = 0;
-        for (int b = 0; b < B; ++b) {
-            mean += theta[b][from] / B;
-        }
-        for (int b = 0; b < B; ++b) {
-            sum += (theta[b][from] - mean) * (theta[b][from] - mean);
-        }
+        double mean = SUM(b, 0, B, theta[b][from] / B);
+        double sum = SUM(b, 0, B, (theta[b][from] - mean) * (theta[b][from] - mean));
         if (m != CS_RANK_NUMERICAL) {
             assert_true(fabs(r.se[m] - sqrt(sum * (B - 1) / B)) <= 1e-9);
         }
@@ -198,7 +187,7 @@ TEST(jackknife_by_its_definition)
     assert_int_equal(r.points, B);
     assert_int_equal(r.point[B - 1].rows, N);
     for (int b = 1; b < B; ++b) {
-        AUTO(cs_gram) first = blocks_of(x, N / B * b, D, 1, &options);
+        CS_AUTO(cs_gram) first = blocks_of(x, N / B * b, D, 1, &options);
         OK(cs_effective_rank_of(&first, &o, &part));
         assert_int_equal(r.point[b - 1].rows, N / B * b);
         assert_true(fabs(r.point[b - 1].value[CS_RANK_ENTROPY] - part.value[CS_RANK_ENTROPY]) <
@@ -223,7 +212,7 @@ TEST(outliers_are_seen)
         for (int64_t i = 0; i < (int64_t)N * D && form == 2; ++i) {
             x[i] += 10;
         }
-        AUTO(cs_gram) g = blocks_of(x, N, D, 1, &options);
+        CS_AUTO(cs_gram) g = blocks_of(x, N, D, 1, &options);
         AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &o, &r));
         bool one = form == 0 || form == 2; /* taken out by --row-norm, by --center */
         assert_true((r.first_share > 0.5) == one);
@@ -240,7 +229,7 @@ TEST(definitions_say_what_was_done)
     float x[12] = {1, 2, 3, 4, 0, 1, 5, 2, 2, 7, 1, 0};
     const cs_gram_options options = {.wide = true, .normalise = true, .shift = true, .threads = 1};
     cs_rank_options o = {.tau = 0.95, .eps = 1e-5, .centred = true, .tolerance = 0.25};
-    AUTO(cs_gram) g = blocks_of(x, 4, 3, 1, &options);
+    CS_AUTO(cs_gram) g = blocks_of(x, 4, 3, 1, &options);
     cs_effective_rank r = {0};
     OK(cs_effective_rank_of(&g, &o, &r));
     static const char *const part[CS_RANK_MEASURES] = {
@@ -248,7 +237,7 @@ TEST(definitions_say_what_was_done)
         "eps = 1e-05",    "/ sum sigma^4",           "/ sigma_1^2", "> 0.25 sigma_1",
         "from k = 11 on", "B theta - (B - 1) mean_b"};
     for (int m = 0; m < CS_RANK_MEASURES; ++m) {
-        AUTO_FREE char *text =
+        CS_AUTO_FREE char *text =
             cs_rank_definition((cs_rank_measure)m, &o, &g, &r, &r.point[r.points - 1]);
         assert_non_null(strstr(text, part[m]));
         assert_non_null(strstr(text, "centred, rows divided by their norms, 4 rows"));
@@ -295,17 +284,17 @@ TEST(what_is_taken_away_keeps_the_floor)
         const int64_t n = form == 2 ? 15 : form == 5 ? 40 : 900;
         const bool centred = form == 3;
         float *x = hard_rows(form, n, D);
-        AUTO(cs_gram) g = blocks_of(x, n, D, B, &(cs_gram_options){.wide = true, .shift = centred});
+        CS_AUTO(cs_gram) g =
+            blocks_of(x, n, D, B, &(cs_gram_options){.wide = true, .shift = centred});
         AUTO_OK(cs_gram_all, all, cs_gram_all_of(&g, &all));
         for (int i = 0; i < B; ++i) {
             for (int j = 0; j <= i; ++j) {
                 const cs_gram_range without[2] = {{i, i + 1}, {j, j + 1}};
                 const double floor = cs_gram_floor(&g, without, centred);
-                AUTO(cs_dense) away = {0}, added = {0};
                 double got[D], want[D];
                 int64_t rows = 0, same = 0;
-                OK(cs_gram_without(&g, &all, without, centred, &away, &rows));
-                OK(cs_gram_total(&g, without, centred, &added, &same));
+                AUTO_OK(cs_dense, away, cs_gram_without(&g, &all, without, centred, &away, &rows));
+                AUTO_OK(cs_dense, added, cs_gram_total(&g, without, centred, &added, &same));
                 assert_true(rows == same &&
                             floor == cs_gram_floor_without(&g, &all, without, centred));
                 OK(cs_symmetric_values(&away, got));
@@ -327,15 +316,14 @@ TEST(replicates_by_full_eigenproblems)
     for (int form = 0; form < HARD; ++form) {
         const int64_t n = form == 2 ? 15 : form == 5 ? 40 : 900;
         float *x = hard_rows(form, n, D);
-        AUTO(cs_gram) g = blocks_of(x, n, D, B, &(cs_gram_options){.wide = true});
+        CS_AUTO(cs_gram) g = blocks_of(x, n, D, B, &(cs_gram_options){.wide = true});
         AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &o, &r));
         for (int b = 0; b < B; ++b) {
             const cs_gram_range without[2] = {{b, b + 1}};
-            AUTO(cs_dense) sum = {0};
             double ascending[D], lambda[D], raised[D], want[CS_RANK_MEASURES],
                 far[CS_RANK_MEASURES];
             int64_t rows = 0;
-            OK(cs_gram_total(&g, without, false, &sum, &rows));
+            AUTO_OK(cs_dense, sum, cs_gram_total(&g, without, false, &sum, &rows));
             OK(cs_dense_eigh(&sum, ascending, true));
             const int64_t count = rows < D ? rows : D;
             for (int64_t k = 0; k < count; ++k) {
@@ -360,14 +348,13 @@ TEST(threads_do_not_bear_on_the_errors)
 {
     enum { N = 600, D = 130, B = 12 };
     float *x = normal_rows(N, D, 1, 50);
-    AUTO(cs_gram) g = blocks_of(x, N, D, B, &(cs_gram_options){.wide = true});
+    CS_AUTO(cs_gram) g = blocks_of(x, N, D, B, &(cs_gram_options){.wide = true});
     cs_rank_options o = plain;
     o.jackknife = true;
-    AUTO(cs_effective_rank) first = {0};
+    CS_AUTO(cs_effective_rank) first = {0};
     for (int threads = 1; threads <= 4; ++threads) {
-        AUTO(cs_effective_rank) r = {0};
         o.threads = threads;
-        OK(cs_effective_rank_of(&g, &o, threads == 1 ? &first : &r));
+        AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &o, threads == 1 ? &first : &r));
         if (threads > 1) {
             assert_memory_equal(first.left_out, r.left_out, B * CS_RANK_MEASURES * sizeof(double));
             assert_memory_equal(first.part_out, r.part_out, (size_t)r.parts * sizeof(double));
@@ -380,17 +367,14 @@ TEST(threads_do_not_bear_on_the_errors)
 static cs_status whole(const char *path)
 {
     (void)path;
-    float x[60];
-    for (int i = 0; i < 60; ++i) {
-        x[i] = (float)(i * 7 % 11);
-    }
+    ARRAY(float, x, 60, i, i * 7 % 11);
     const cs_gram_options options = {.threads = 1};
     cs_rank_options o = plain;
     o.jackknife = true;
     o.threads = 1;
     cs_rows rows = cs_rows_of_f32(20, 3, x, "x");
-    AUTO(cs_gram) g = {0};
-    AUTO(cs_effective_rank) r = {0};
+    CS_AUTO(cs_gram) g = {0};
+    CS_AUTO(cs_effective_rank) r = {0};
     cs_status status = cs_gram_init(3, 4, &options, &g);
     if (status == CS_OK && (status = cs_gram_add(&g, &rows, NULL, &options)) == CS_OK) {
         status = cs_effective_rank_of(&g, &o, &r);
@@ -407,10 +391,7 @@ TEST(every_allocation_may_fail)
 static double rank_without(const float *x, int64_t n, int64_t d, const int *part, int i, int j)
 {
     const cs_gram_options wide = {.wide = true};
-    int32_t *group = test_zeros(n, sizeof *group);
-    for (int64_t k = 0; k < n; ++k) {
-        group[k] = part[k] == i || part[k] == j ? -1 : 0;
-    }
+    ARRAY(int32_t, group, n, k, part[k] == i || part[k] == j ? -1 : 0);
     cs_rows rows = cs_rows_of_f32(n, d, x, "x");
     AUTO_OK(cs_gram, g, cs_gram_init(d, 1, &wide, &g));
     OK(cs_gram_add(&g, &rows, group, &wide));
@@ -436,24 +417,20 @@ TEST(the_corrected_rank_has_an_error_of_its_own)
     }
     cs_rank_options o = plain;
     o.jackknife = true;
-    AUTO(cs_gram) g = blocks_of(x, N, D, B, &(cs_gram_options){.wide = true});
+    CS_AUTO(cs_gram) g = blocks_of(x, N, D, B, &(cs_gram_options){.wide = true});
     AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &o, &r));
     assert_int_equal(r.parts, P);
     double mean = 0, sum = 0, one = 0, two = 0;
     for (int i = 0; i < P; ++i) {
         double others = 0, without = rank_without(x, N, D, part, i, i);
-        for (int j = 0; j < P; ++j) {
-            others += j == i ? 0 : rank_without(x, N, D, part, i, j);
-        }
+        others += SUM(j, 0, P, j == i ? 0 : rank_without(x, N, D, part, i, j));
         const double c = (P - 1) * without - (P - 2) * others / (P - 1);
         one += without / P;
         two += others / (P * (P - 1));
         assert_true(fabs(r.part_out[i] - c) <= 1e-9);
         mean += r.part_out[i] / P;
     }
-    for (int i = 0; i < P; ++i) {
-        sum += (r.part_out[i] - mean) * (r.part_out[i] - mean);
-    }
+    sum += SUM(i, 0, P, (r.part_out[i] - mean) * (r.part_out[i] - mean));
     /* At 1, 9/10 and 8/10 of the rows: what a + b / n + c / n^2 through them has at 1 / n = 0. */
     const double second = 50 * rank_without(x, N, D, part, -1, -1) - 81 * one + 32 * two;
     assert_true(fabs(r.unclipped + r.bias_left - second) <= 1e-7);
@@ -476,7 +453,7 @@ TEST(the_corrected_rank_stays_in_its_range)
     for (int i = 0; i < 2 * SAMPLES; ++i) {
         float *x = normal_rows(N, D, 0, (uint64_t)i);
         x[0] *= i < SAMPLES ? 1 : 1e3F;
-        AUTO(cs_gram) g = blocks_of(x, N, D, 6, &(cs_gram_options){.wide = true});
+        CS_AUTO(cs_gram) g = blocks_of(x, N, D, 6, &(cs_gram_options){.wide = true});
         AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &o, &r));
         const double value = r.value[CS_RANK_TAU_CORRECTED];
         above += r.unclipped > 0.9 * D;
@@ -506,12 +483,10 @@ static void covers(int d, int64_t n, uint64_t seed)
     o.jackknife = true;
     for (uint64_t i = 0; i < SAMPLES; ++i) {
         float *x = normal_rows(n, d, 1, seed + i);
-        AUTO(cs_gram) g = blocks_of(x, n, d, B, &wide);
+        CS_AUTO(cs_gram) g = blocks_of(x, n, d, B, &wide);
         AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &o, &r));
-        double mean = 0, plug_in = r.value[CS_RANK_TAU_INTERPOLATED];
-        for (int b = 0; b < B; ++b) {
-            mean += r.left_out[b * CS_RANK_MEASURES + CS_RANK_TAU_INTERPOLATED] / B;
-        }
+        double plug_in = r.value[CS_RANK_TAU_INTERPOLATED];
+        double mean = SUM(b, 0, B, r.left_out[b * CS_RANK_MEASURES + CS_RANK_TAU_INTERPOLATED] / B);
         assert_true(fabs(r.unclipped - (B * plug_in - (B - 1) * mean)) <= 1e-9);
         covered += fabs(r.value[CS_RANK_TAU_CORRECTED] - truth) <=
                    cs_student_width(0.95, (double)(r.parts - 1)) * r.se[CS_RANK_TAU_CORRECTED];

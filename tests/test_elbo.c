@@ -18,12 +18,11 @@ static void table_of(training *t, const int32_t *token, double nll[SETS][S])
                                 .batch = 1,
                                 .length = S,
                                 .predictions = S};
-    AUTO_BY(cs_pass_close, cs_pass) pass = {0};
-    AUTO(cs_plan) plan = {0};
-    AUTO_FREE float *logits = cs_alloc(S * vocab, sizeof *logits);
+    CS_AUTO_BY(cs_pass_close, cs_pass) pass = {0};
+    CS_AUTO_FREE float *logits = cs_alloc(S * vocab, sizeof *logits);
     assert_non_null(logits);
     OK(cs_pass_open(&t->model, &sizes, &pass));
-    OK(cs_plan_init(&plan, S));
+    AUTO_OK(cs_plan, plan, cs_plan_init(&plan, S));
     for (unsigned set = 0; set + 1 < SETS; ++set) {
         const cs_example example = {.token = token, .length = S};
         plan.groups = 1;
@@ -37,10 +36,7 @@ static void table_of(training *t, const int32_t *token, double nll[SETS][S])
         OK(cs_pass_forward(&pass, 1, (cs_run_key){0}));
         OK(cs_run_get_f32(pass.run, pass.network.loss.logits, logits));
         for (int64_t e = 0; e < pass.batch.events; ++e) {
-            double sum = 0;
-            for (int64_t v = 0; v < vocab; ++v) {
-                sum += exp((double)logits[e * vocab + v]);
-            }
+            double sum = SUM(v, 0, vocab, exp((double)logits[e * vocab + v]));
             nll[set][pass.batch.loss.place[e]] =
                 log(sum) - (double)logits[e * vocab + pass.batch.loss.target[e]];
         }
@@ -77,7 +73,7 @@ TEST(the_mean_over_draws_is_the_bound_of_all_orders)
 {
     enum { SEEDS = 400 };
     for (int given = 0; given < 2; ++given) {
-        AUTO_BY(free_training, training) t = sharp_case_of(1);
+        CS_AUTO_BY(free_training, training) t = sharp_case_of(1);
         uint8_t keep[64] = {0};
         double nll[SETS][S], bound, exact, sum = 0, squares = 0;
         keep[TEXT_OF_3] = 1;
@@ -91,7 +87,7 @@ TEST(the_mean_over_draws_is_the_bound_of_all_orders)
         o.keep = keep;
         o.positions = 2;
         for (o.seed = 1; o.seed <= SEEDS; ++o.seed) {
-            AUTO(cs_perplexity) p = perplexity_of(&t, &o);
+            CS_AUTO(cs_perplexity) p = perplexity_of(&t, &o);
             const double total = p.nll * (S - given);
             sum += total;
             squares += total * total;
@@ -104,13 +100,13 @@ TEST(the_mean_over_draws_is_the_bound_of_all_orders)
 /* A text of one token has one order: the bound is its -log p, by append as by elbo. */
 TEST(one_token_is_exact)
 {
-    AUTO_BY(free_training, training) t = perplexity_case_of(1);
+    CS_AUTO_BY(free_training, training) t = perplexity_case_of(1);
     cs_perplexity_options o = perplexity_options_of(1);
     o.from_nothing = true;
     o.max_length = 1;
-    AUTO(cs_perplexity) exact = perplexity_of(&t, &o);
+    CS_AUTO(cs_perplexity) exact = perplexity_of(&t, &o);
     o.ask = CS_ASK_ELBO;
-    AUTO(cs_perplexity) bound = perplexity_of(&t, &o);
+    CS_AUTO(cs_perplexity) bound = perplexity_of(&t, &o);
     assert_true(fabs(exact.nll - bound.nll) < 1e-6); /* float losses in another order of batches */
     assert_int_equal(bound.tokens, 4 * exact.tokens);
 }
@@ -123,14 +119,14 @@ TEST(masks_are_stratified)
     for (int threads = 1; threads < 3; ++threads) {
         recipe r = perplexity_cases[1].recipe;
         r.threads = threads;
-        AUTO_BY(free_training, training) t = make_training(&r, "");
+        CS_AUTO_BY(free_training, training) t = make_training(&r, "");
         uint8_t keep[64] = {0};
         keep[TEXT_OF_9] = 1;
         cs_perplexity_options o = perplexity_options_of(1);
         o.ask = CS_ASK_ELBO;
         o.keep = keep;
         o.positions = 8;
-        AUTO(cs_perplexity) p = perplexity_of(&t, &o);
+        CS_AUTO(cs_perplexity) p = perplexity_of(&t, &o);
         assert_int_equal(p.tokens, 36); /* 1 + .. + 8: one of nine is given */
         assert_true(threads == 1 || p.nll == first);
         first = p.nll;
@@ -145,7 +141,7 @@ TEST(others_have_no_bound)
 {
     const int cases[] = {0, 4, 6, 9};
     for (int i = 0; i < 4; ++i) {
-        AUTO_BY(free_training, training) t = perplexity_case_of(cases[i]);
+        CS_AUTO_BY(free_training, training) t = perplexity_case_of(cases[i]);
         cs_perplexity_options o = perplexity_options_of(cases[i]);
         cs_perplexity p;
         o.ask = CS_ASK_ELBO;

@@ -50,7 +50,7 @@ TEST(rows_are_numbered)
 /* Rows 3 and `last` of `rows` are not empty: {0, 5, 0} and {7, 0, -2}. */
 static void holds_two_rows(const char *path, int64_t rows, int64_t last)
 {
-    AUTO(cs_nonempty_rows) kept = {0};
+    CS_AUTO(cs_nonempty_rows) kept = {0};
     AUTO_OK(cs_csr, a, cs_matrix_read_filled(path, &kept, &a));
     OK(cs_csr_check(&a, false));
     assert_int_equal(kept.rows, rows);
@@ -127,12 +127,12 @@ TEST_IN_DIR(stored_rows_are_left_out)
     cs_csr_free(&whole);
 
     /* An array without columns has no rows, however many it claims. */
-    AUTO_FREE char *header = NULL;
+    CS_AUTO_FREE char *header = NULL;
     int64_t size = 0;
     OK(cs_npy_header(CS_F64, false, 2, (const int64_t[]){INT64_C(1) << 50, 0}, &header, &size));
     OK(cs_file_write(in_dir(state, "none.npy"), header, size));
-    AUTO(cs_nonempty_rows) kept = {0};
-    OK(cs_matrix_read_filled(in_dir(state, "none.npy"), &kept, &whole));
+    AUTO_OK(cs_nonempty_rows, kept,
+            cs_matrix_read_filled(in_dir(state, "none.npy"), &kept, &whole));
     assert_int_equal(kept.rows, INT64_C(1) << 50);
     assert_int_equal(kept.count, 0);
     assert_int_equal(whole.rows, 0);
@@ -151,7 +151,7 @@ static pair pair_of(int64_t gap)
     pair p = {0};
     cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, 0);
     cs_csr a = untidy_matrix(3, 150, 60, 11);
-    AUTO(cs_nonempty_rows) some = cs_nonempty_rows_all(a.rows);
+    CS_AUTO(cs_nonempty_rows) some = cs_nonempty_rows_all(a.rows);
     OK(cs_csr_drop_empty(&a, &some));
     p.filled = a;
     p.kept = (cs_nonempty_rows){.count = a.rows, .row = cs_alloc(a.rows, sizeof *p.kept.row)};
@@ -195,21 +195,21 @@ static void same_values(const cs_spectrum *a, const cs_spectrum *b)
 /* The bits of the matrix without them; what has a row each is 0 in theirs. */
 TEST(a_spectrum_is_that_of_the_rows_with_entries)
 {
-    AUTO(pair) p = pair_of(4);
+    CS_AUTO(pair) p = pair_of(4);
     for (int turn = 0; turn < 4; ++turn) {
         cs_spectrum_options o = {.k = turn == 3 ? 0 : 12,
                                  .normalised = turn == 1,
                                  .certify = CS_CERTIFY_USUAL,
                                  .moment4 = true,
                                  .solver = turn == 2 ? CS_SOLVER_BLOCK : CS_SOLVER_AUTO};
-        AUTO(cs_spectrum) filled = {0}, whole = {0}, kept = {0};
+        CS_AUTO(cs_spectrum) filled = {0}, whole = {0}, kept = {0};
         OK(cs_spectrum_of(&p.filled, &o, &filled));
         if (turn == 2) { /* from a guess */
             o.start_u = &filled.u;
             o.start_v = &filled.v;
         }
         cs_spectrum_options of_kept = o, of_whole = o;
-        AUTO(cs_dense) guess = {0};
+        CS_AUTO(cs_dense) guess = {0};
         of_kept.rows = &p.kept;
         if (turn == 2) {
             OK(cs_dense_init(&guess, filled.u.rows, filled.u.cols));
@@ -268,7 +268,7 @@ TEST(sizes_are_those_of_the_whole)
     assert_fails(cs_spectrum_of(&a, &o, &s), CS_ERR_INPUT,
                  "row 1152921504606846976, column 1: value -4 is negative");
     cs_spectrum_density_options d = {.spectrum = o, .samples = 4, .degree = 4, .bins = 2};
-    AUTO(cs_spectrum_density) density = {0};
+    CS_AUTO(cs_spectrum_density) density = {0};
     assert_fails(cs_spectrum_density_of(&a, &d, &density), CS_ERR_INPUT, "row 1152921504606846976");
     val[3] = 4;
     OK(cs_spectrum_density_of(&a, &d, &density));
@@ -287,10 +287,10 @@ TEST(sizes_are_those_of_the_whole)
 
 TEST(a_density_is_that_of_the_rows_with_entries)
 {
-    AUTO(pair) p = pair_of(2);
+    CS_AUTO(pair) p = pair_of(2);
     const cs_spectrum_density_options o = {
         .spectrum = {.k = 3, .seed = 2}, .samples = 8, .degree = 12, .bins = 10};
-    AUTO(cs_spectrum_density) filled = {0}, whole = {0};
+    CS_AUTO(cs_spectrum_density) filled = {0}, whole = {0};
     OK(cs_spectrum_density_of(&p.filled, &o, &filled));
     OK(cs_spectrum_density_of(&p.whole, &o, &whole));
     assert_int_equal(whole.rows, p.whole.rows);
@@ -361,8 +361,7 @@ TEST_IN_DIR(vectors_are_written_in_their_rows)
 TEST(vectors_are_refused_beforehand)
 {
     enum { ROWS = 2000000, SIDE = 1000000 };
-    AUTO(cs_csr) a = {0};
-    OK(cs_csr_init(&a, ROWS, SIDE, SIDE));
+    AUTO_OK(cs_csr, a, cs_csr_init(&a, ROWS, SIDE, SIDE));
     for (int64_t i = 0; i < SIDE; ++i) {
         a.col[i] = (int32_t)i;
         a.val[i] = 1;
@@ -386,16 +385,16 @@ TEST(a_file_larger_than_the_disk_is_refused)
 
 static cs_status read_filled(const char *path)
 {
-    AUTO(cs_nonempty_rows) kept = {0};
-    AUTO(cs_csr) a = {0};
+    CS_AUTO(cs_nonempty_rows) kept = {0};
+    CS_AUTO(cs_csr) a = {0};
     cs_status status = cs_matrix_read_filled(path, &kept, &a);
     return status;
 }
 
 static cs_status spectrum_of_whole(const char *path)
 {
-    AUTO(cs_csr) a = {0};
-    AUTO(cs_spectrum) s = {0};
+    CS_AUTO(cs_csr) a = {0};
+    CS_AUTO(cs_spectrum) s = {0};
     const cs_spectrum_options o = {.k = 3};
     cs_status status = cs_matrix_read(path, &a);
     if (status == CS_OK) status = cs_spectrum_of(&a, &o, &s);
@@ -404,7 +403,7 @@ static cs_status spectrum_of_whole(const char *path)
 
 TEST_IN_DIR(every_allocation_may_fail)
 {
-    AUTO(pair) p = pair_of(1);
+    CS_AUTO(pair) p = pair_of(1);
     OK(cs_matrix_write_npz(in_dir(state, "w.npz"), &p.whole, true));
     OK(cs_matrix_write_mtx(in_dir(state, "w.mtx"), &p.whole, true));
     fail_each_allocation(read_filled, in_dir(state, "w.npz"));

@@ -1,5 +1,7 @@
 /* Expressions in the length: values against closed forms, precedence, what is not a number, errors
  * with their column, hostile texts, memory. */
+#include <stdlib.h>
+
 #include "linalg_support.h"
 #include "plan/expression.h"
 
@@ -123,7 +125,7 @@ TEST(errors_name_text_and_column)
 static void refused(const char *repeated, size_t times, const char *reason)
 {
     size_t n = strlen(repeated);
-    AUTO_FREE char *text = malloc(n * times + 1);
+    CS_AUTO_FREE char *text = malloc(n * times + 1);
     for (size_t i = 0; i < times; ++i) {
         memcpy(text + i * n, repeated, n + 1);
     }

@@ -87,23 +87,16 @@ static void fill(cs_model *model, const cs_images *m, bool two_stream, float *to
                                                                            : CS_KIND_MASKED,
                                 .attention = CS_ATTENTION_BIDIRECTIONAL,
                                 .query_position = two_stream ? "on" : NULL};
-    AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
-    AUTO(cs_corpus) patches = {0};
-    int32_t group[2 * PATCHES];
-    for (int k = 0; k < 2 * PATCHES; ++k) {
-        group[k] = k % 2;
-    }
-    OK(cs_model_pictures(model, m, 1, &patches));
+    CS_AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
+    ARRAY(int32_t, group, (2 * PATCHES), k, k % 2);
+    AUTO_OK(cs_corpus, patches, cs_model_pictures(model, m, 1, &patches));
     OK(cs_patch_reader_open(model, &kind, 2, &reader));
     OK(cs_patches_fill(&reader, 2, patches.real, m->extra, NULL, group, 1, to));
 }
 
 static double farthest(int64_t n, const float *a, const float *b)
 {
-    double most = 0;
-    for (int64_t i = 0; i < n; ++i) {
-        most = fmax(most, fabs((double)a[i] - (double)b[i]));
-    }
+    double most = LARGEST(i, 0, n, fabs((double)a[i] - (double)b[i]));
     return most;
 }
 
@@ -112,9 +105,9 @@ TEST(vectors_move_the_class_token)
     static const int forms[] = {0, 3, 2}; /* one stream, two, encoder and decoder */
     for (int f = 0; f < 3; ++f) {
         const bool two = picture_forms[forms[f]].two_stream;
-        AUTO_BY(free_training, training) t =
+        CS_AUTO_BY(free_training, training) t =
             make_picture_training(&picture_forms[forms[f]], 1, NULL);
-        AUTO(cs_images) m = make_two();
+        CS_AUTO(cs_images) m = make_two();
         cs_model_config c = t.model.config;
         float ours[ROWS * WIDTH], theirs[ROWS * WIDTH];
         float filled[2 * PATCHES * VALUES], refilled[2 * PATCHES * VALUES];
@@ -126,7 +119,7 @@ TEST(vectors_move_the_class_token)
         const int64_t one = ROWS / 2 * WIDTH, values = PATCHES * VALUES;
         assert_true(farthest(one, ours, ours + one) > 1e-3);
         for (int i = 0; i < 2; ++i) {
-            AUTO(cs_model) plain = without(&model, t.backend, m.extra + i * WIDE);
+            CS_AUTO(cs_model) plain = without(&model, t.backend, m.extra + i * WIDE);
             cs_images bare = m;
             bare.extra = NULL;
             bare.extra_width = 0;
@@ -141,8 +134,8 @@ TEST(vectors_move_the_class_token)
 
 TEST(vectors_are_requested)
 {
-    AUTO_BY(free_training, training) t = make_picture_training(&picture_forms[0], 1, NULL);
-    AUTO(cs_images) m = make_two();
+    CS_AUTO_BY(free_training, training) t = make_picture_training(&picture_forms[0], 1, NULL);
+    CS_AUTO(cs_images) m = make_two();
     cs_corpus patches = {0};
     assert_fails(cs_model_pictures(&t.model, &m, 1, &patches), CS_ERR_USAGE,
                  "waves: extra vectors have 3 values, but the model reads 0");
@@ -150,11 +143,8 @@ TEST(vectors_are_requested)
 
 TEST_IN_DIR(files_of_vectors)
 {
-    AUTO(cs_images) m = make_pictures(), part = {0};
-    double y[PICTURES * 2];
-    for (int i = 0; i < PICTURES * 2; ++i) {
-        y[i] = i * 0.5;
-    }
+    CS_AUTO(cs_images) m = make_pictures(), part = {0};
+    ARRAY(double, y, (PICTURES * 2), i, i * 0.5);
     OK(cs_npy_write(in_dir(state, "y.npy"), CS_F64, 2, (int64_t[]){PICTURES, 2}, y));
     OK(cs_images_extra(in_dir(state, "y.npy"), &m));
     assert_true(m.extra_width == 2 && m.extra[5] == 2.5F);

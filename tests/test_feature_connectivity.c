@@ -126,10 +126,7 @@ static void plainly(const double *x, int64_t n, int64_t d, int without, const cs
         }
     }
     for (int64_t k = 0; k < d && o->centred; ++k) {
-        double mean = 0;
-        for (int64_t i = 0; i < m; ++i) {
-            mean += y[i * d + k] / (double)m;
-        }
+        double mean = SUM(i, 0, m, y[i * d + k] / (double)m);
         for (int64_t i = 0; i < m; ++i) {
             y[i * d + k] -= mean;
         }
@@ -137,21 +134,16 @@ static void plainly(const double *x, int64_t n, int64_t d, int without, const cs
     double sum = 0, top = 0;
     for (int64_t i = 0; i < m; ++i) {
         for (int64_t j = o->self ? i : i + 1; j < m; ++j) {
-            double ab = 0, aa = 0, bb = 0;
-            for (int64_t k = 0; k < d; ++k) {
-                ab += y[i * d + k] * y[j * d + k];
-                aa += y[i * d + k] * y[i * d + k];
-                bb += y[j * d + k] * y[j * d + k];
-            }
+            double ab = SUM(k, 0, d, y[i * d + k] * y[j * d + k]);
+            double aa = SUM(k, 0, d, y[i * d + k] * y[i * d + k]);
+            double bb = SUM(k, 0, d, y[j * d + k] * y[j * d + k]);
             s[pairs] = o->cosine ? ab / sqrt(aa * bb) : ab;
             sum += s[pairs++];
         }
     }
     qsort(s, (size_t)pairs, sizeof *s, falling);
     int64_t kept = (int64_t)llround(share * (double)pairs);
-    for (int64_t i = 0; i < kept; ++i) {
-        top += s[i];
-    }
+    top += SUM(i, 0, kept, s[i]);
     value[0] = top / (double)kept;
     value[1] = s[kept - 1];
     value[2] = sum / (double)pairs;
@@ -192,10 +184,7 @@ TEST(jackknife_by_definition)
             plainly(x, N, D, without[b], &o, share, left[b]);
         }
         for (int i = 0; i < N && !o.cosine; ++i) {
-            double square = 0;
-            for (int k = 0; k < D; ++k) {
-                square += x[i * D + k] * x[i * D + k];
-            }
+            double square = SUM(k, 0, D, x[i * D + k] * x[i * D + k]);
             largest = fmax(largest, 4 * square); /* less a mean: at most twice the norm */
         }
         for (int m = 0; m < 4; ++m) {
@@ -273,10 +262,7 @@ TEST(rows_are_drawn_by_seed)
     assert_int_equal(repeats, 0);
     /* Each with chance 1/4: 50 of 200, standard deviation 6.1; six of them. */
     assert_each(i, 0, MANY, hits[i] > 50 - 37 && hits[i] < 50 + 37);
-    int32_t group[MANY];
-    for (int i = 0; i < MANY; ++i) {
-        group[i] = i % 3 == 0 ? -1 : i;
-    }
+    ARRAY(int32_t, group, MANY, i, i % 3 == 0 ? -1 : i);
     for (uint64_t seed = 0; seed < 20; ++seed) {
         (void)taken(seed, group, FEW, ignored); /* asserts that none is left out */
     }
@@ -286,13 +272,10 @@ TEST(rows_are_drawn_by_seed)
 TEST(same_bits_for_any_threads)
 {
     enum { N = 300, D = 20 };
-    static float x[N * D];
     cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 0);
-    for (int i = 0; i < N * D; ++i) {
-        x[i] = (float)cs_rng_normal(&rng);
-    }
+    ARRAY(float, x, (N * D), i, cs_rng_normal(&rng));
     cs_rows rows = cs_rows_of_f32(N, D, x, "x");
-    AUTO(cs_feature_connectivity) first = {0};
+    CS_AUTO(cs_feature_connectivity) first = {0};
     for (int threads = 1; threads <= 3; ++threads) {
         cs_feature_options o = {.features = 250,
                                 .pairs = 777,
@@ -313,7 +296,7 @@ TEST(same_bits_for_any_threads)
     }
     for (int m = 0; m < CS_FEATURE_MEASURES; ++m) { /* each is named and defined */
         cs_feature_options o = {.cosine = true, .centred = true};
-        AUTO_FREE char *text = cs_feature_definition(m, &o, &first);
+        CS_AUTO_FREE char *text = cs_feature_definition(m, &o, &first);
         assert_non_null(text);
         assert_non_null(strstr(text, "cosines of pairs i < j of 250 rows less their mean"));
         assert_true(strlen(cs_feature_name(m)) > 0);
@@ -370,8 +353,8 @@ static cs_status some_features(const char *path)
                             .group = group,
                             .blocks = 3,
                             .threads = 1};
-    AUTO(cs_feature_connectivity) c = {0};
-    AUTO_FREE char *text = NULL;
+    CS_AUTO(cs_feature_connectivity) c = {0};
+    CS_AUTO_FREE char *text = NULL;
     cs_status status = cs_feature_connectivity_of(&rows, &o, &c);
     if (status == CS_OK) {
         text = cs_feature_definition(0, &o, &c);

@@ -95,11 +95,7 @@ static double predicted(task *t)
 
 static int64_t right(const double *truth, const double *guess, int64_t count)
 {
-    int64_t equal = 0;
-    for (int64_t i = 0; i < count; ++i) {
-        equal += (int64_t)truth[i] == (int64_t)guess[i];
-    }
-    return equal;
+    return COUNT(i, 0, count, (int64_t)truth[i] == (int64_t)guess[i]);
 }
 
 /* --- learning --------------------------------------------------------------------------------- */
@@ -117,7 +113,7 @@ TEST(learns_by_heart)
         {CS_ARCH_GPT2, CS_READ_LAST, true, true, LABEL_NUMBER, 0, 12, 0, 0},
     };
     for (size_t i = 0; i < sizeof plans / sizeof *plans; ++i) {
-        AUTO_BY(close_task, task) t = open_task(&plans[i]);
+        CS_AUTO_BY(close_task, task) t = open_task(&plans[i]);
         t.options.epochs = 150;
         t.options.batch = 4;
         t.options.learning_rate = 5e-3;
@@ -141,9 +137,9 @@ TEST(learns_what_words_decide)
 {
     const plan p = {
         CS_ARCH_ROBERTA_PRELAYERNORM, CS_READ_MEAN, false, false, LABEL_BY_WORD, 3, 1500, 0, 0};
-    AUTO_BY(close_task, task) t = open_task(&p);
-    AUTO(cs_labelled_text) other = small_texts(200, LABEL_BY_WORD, 3, false, 2);
-    AUTO(cs_texts) ids = {0};
+    CS_AUTO_BY(close_task, task) t = open_task(&p);
+    CS_AUTO(cs_labelled_text) other = small_texts(200, LABEL_BY_WORD, 3, false, 2);
+    CS_AUTO(cs_texts) ids = {0};
     double guess[200];
     encode(&p, &other, t.tokenizer, &ids);
     t.options.epochs = 30;
@@ -158,7 +154,7 @@ TEST(learns_what_words_decide)
 TEST(untrained_is_chance)
 {
     const plan p = {CS_ARCH_GPT2, CS_READ_LAST, true, false, LABEL_BY_CHANCE, 2, 400, 0, 0};
-    AUTO_BY(close_task, task) t = open_task(&p);
+    CS_AUTO_BY(close_task, task) t = open_task(&p);
     t.options.epochs = 1;
     t.options.learning_rate = 0;
     double loss = predicted(&t);
@@ -178,16 +174,13 @@ TEST(values_do_not_leak)
     const int64_t fit[] = {3, 1, 17, 20, 21, 30, 8, 9, 12, 13}, scored[] = {0, 2, 4, 5, 6, 7};
     for (int changed = 0; changed < 2; ++changed) {
         const plan p = {CS_ARCH_BERT, CS_READ_FIRST, false, true, LABEL_BY_CHANCE, 3, 40, 0.1, 0};
-        AUTO_BY(close_task, task) t = open_task(&p);
+        CS_AUTO_BY(close_task, task) t = open_task(&p);
         t.options.epochs = 3;
         t.options.batch = 4;
         t.options.learning_rate = 1e-3;
         cs_finetune_result result = {0};
         for (int64_t i = 0; i < 40 && changed; ++i) {
-            bool trained = false;
-            for (size_t k = 0; k < sizeof fit / sizeof *fit; ++k) {
-                trained = trained || fit[k] == i;
-            }
+            bool trained = ANY(k, 0, sizeof fit / sizeof *fit, fit[k] == i);
             t.ids.value[i] = trained ? t.ids.value[i] : (double)(((int)t.ids.value[i] + 1) % 3);
         }
         OK(cs_finetune(&t.model, &t.ids, fit, 10, &t.options, &result));
@@ -215,7 +208,7 @@ TEST(threads_do_not_matter)
     for (int threads = 1; threads <= 4; ++threads) {
         const plan p = {CS_ARCH_ROBERTA, CS_READ_MEAN, false, true, LABEL_NUMBER, 0, 30, 0.1,
                         threads};
-        AUTO_BY(close_task, task) t = open_task(&p);
+        CS_AUTO_BY(close_task, task) t = open_task(&p);
         int64_t count = 0;
         t.options.epochs = 2;
         t.options.learning_rate = 1e-3;
@@ -240,7 +233,7 @@ TEST(padding_does_not_matter)
     double guess[2][30];
     for (int padded = 0; padded < 2; ++padded) {
         const plan p = {CS_ARCH_GPT2, CS_READ_MEAN, true, false, LABEL_NUMBER, 0, 30, 0, 0};
-        AUTO_BY(close_task, task) t = open_task(&p);
+        CS_AUTO_BY(close_task, task) t = open_task(&p);
         t.backend->asynchronous = padded;
         t.options.epochs = 3;
         t.options.batch = 4; /* the last of an epoch has 2 */
@@ -259,7 +252,7 @@ TEST(seeds)
     double loss[3];
     for (int run = 0; run < 3; ++run) {
         const plan p = {CS_ARCH_GPT2, CS_READ_LAST, true, false, LABEL_BY_WORD, 3, 40, 0.1, 0};
-        AUTO_BY(close_task, task) t = open_task(&p);
+        CS_AUTO_BY(close_task, task) t = open_task(&p);
         t.options.seed = run == 1 ? 8 : 5;
         t.options.epochs = 2;
         t.options.learning_rate = 1e-3;
@@ -274,9 +267,9 @@ TEST(seeds)
 TEST_IN_DIR(writes_a_log)
 {
     const plan p = {CS_ARCH_GPT2, CS_READ_LAST, true, false, LABEL_BY_WORD, 2, 20, 0, 0};
-    AUTO_BY(close_task, task) t = open_task(&p);
-    AUTO_FREE char *text = NULL;
-    int64_t size = 0, lines = 0;
+    CS_AUTO_BY(close_task, task) t = open_task(&p);
+    CS_AUTO_FREE char *text = NULL;
+    int64_t size = 0;
     t.options.dir = in_dir(state, "run");
     OK(cs_dir_make(t.options.dir));
     t.options.epochs = 2;
@@ -284,9 +277,7 @@ TEST_IN_DIR(writes_a_log)
     t.options.log_every = 4;
     (void)tuned(&t);
     OK(cs_file_read(in_dir(state, "run/log.csv"), 1 << 20, &text, &size));
-    for (int64_t i = 0; i < size; ++i) {
-        lines += text[i] == '\n';
-    }
+    int64_t lines = COUNT(i, 0, size, text[i] == '\n');
     assert_int_equal(lines, 1 + 3); /* the header, steps 4, 8 and the last, 10 */
     assert_non_null(strstr(text, "\n10,"));
 }
@@ -296,7 +287,7 @@ TEST_IN_DIR(writes_a_log)
 TEST(bad_input)
 {
     const plan p = {CS_ARCH_GPT2, CS_READ_LAST, true, false, LABEL_BY_WORD, 2, 20, 0, 0};
-    AUTO_BY(close_task, task) t = open_task(&p);
+    CS_AUTO_BY(close_task, task) t = open_task(&p);
     cs_finetune_result r;
     cs_finetune_options good = t.options, o;
     const int64_t none = 0;
@@ -331,7 +322,7 @@ TEST(bad_input)
 TEST(bad_models)
 {
     const plan p = {CS_ARCH_GPT2, CS_READ_LAST, true, false, LABEL_BY_WORD, 2, 4, 0, 0};
-    AUTO_BY(close_task, task) t = open_task(&p);
+    CS_AUTO_BY(close_task, task) t = open_task(&p);
     cs_model_config linear = {.shape.width = 8, .shape.layers = 1, .shape.heads = 1},
                     config = t.model.config, out;
     cs_model_config_default(CS_ARCH_LINEAR, &linear);
@@ -348,7 +339,7 @@ TEST(bad_models)
 TEST(numbers_that_are_none)
 {
     const plan p = {CS_ARCH_GPT2, CS_READ_LAST, true, false, LABEL_BY_WORD, 2, 20, 0, 0};
-    AUTO_BY(close_task, task) t = open_task(&p);
+    CS_AUTO_BY(close_task, task) t = open_task(&p);
     cs_finetune_result r;
     float gain[16];
     int64_t at = cs_params_find(&t.model.params, "final_norm.gain");
@@ -376,7 +367,7 @@ static cs_status interrupted(const char *path)
 {
     (void)path;
     const plan p = {CS_ARCH_GPT2, CS_READ_LAST, true, false, LABEL_BY_WORD, 2, 20, 0, 0};
-    AUTO_BY(close_task, task) t = open_task(&p);
+    CS_AUTO_BY(close_task, task) t = open_task(&p);
     cs_finetune_result r;
     cs_interrupt_set();
     cs_status status = cs_finetune(&t.model, &t.ids, NULL, 0, &t.options, &r);
@@ -395,8 +386,8 @@ static cs_status everything(const char *path)
     task *t = shared;
     const cs_texts_options o = {.max_length = POSITIONS, .begin = true, .token_types = 2};
     cs_model_config config;
-    AUTO(cs_model) model = {0};
-    AUTO(cs_texts) ids = {0};
+    CS_AUTO(cs_model) model = {0};
+    CS_AUTO(cs_texts) ids = {0};
     cs_finetune_result r;
     t->options.dir = path;
     cs_status status = cs_texts_encode(&t->text, t->tokenizer, &o, &ids);
@@ -414,7 +405,7 @@ static cs_status everything(const char *path)
 TEST_IN_DIR(allocations)
 {
     const plan p = {CS_ARCH_BERT, CS_READ_FIRST, false, true, LABEL_BY_WORD, 2, 5, 0, 0};
-    AUTO_BY(close_task, task) t = open_task(&p);
+    CS_AUTO_BY(close_task, task) t = open_task(&p);
     t.options.epochs = 1;
     OK(cs_dir_make(in_dir(state, "run")));
     shared = &t;

@@ -16,7 +16,7 @@ static int64_t replay(const fuzz_reader *reader)
     (void)snprintf(dir, sizeof dir, KEPT "/%s", reader->name);
     OK(cs_dir_names(dir, &name, &count));
     for (int64_t i = 0; i < count; ++i) {
-        AUTO_FREE char *path = cs_path_join(dir, name[i]);
+        CS_AUTO_FREE char *path = cs_path_join(dir, name[i]);
         OK(cs_file_read(path, 1 << 24, &bytes, &size));
         const bool fine = strncmp(name[i], "ok", 2) == 0;
         const cs_status status = fuzz_read(reader, (const uint8_t *)bytes, (size_t)size);

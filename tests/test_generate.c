@@ -107,14 +107,14 @@ TEST(frequencies_are_likelihoods)
 {
     for (int n = 0; n < LEFTS; ++n) {
         const int i = lefts[n].number;
-        AUTO_BY(free_training, training) t = sharp_case_of(i);
+        CS_AUTO_BY(free_training, training) t = sharp_case_of(i);
         const int64_t vocab = t.model.config.shape.vocab;
         double p[64], warm[64], sum = 0;
         int64_t seen[64] = {0};
         distribution_of(&t, i, p);
         cs_generate_options o = options_of(i, CS_REVEAL_LEFT, DRAWS, 2);
         o.content = lefts[n].content;
-        AUTO(cs_generated) g = drawn(&t, &o);
+        CS_AUTO(cs_generated) g = drawn(&t, &o);
         for (int64_t k = 0; k < DRAWS; ++k) {
             const int32_t v = g.token[2 * k + 1];
             assert_true(g.token[2 * k] == PROMPT && v >= 0 && v < vocab && g.place[k] == 1);
@@ -148,8 +148,8 @@ TEST(ids_surround_a_text)
     static const int32_t before[] = {5, 8}, after[] = {6};
     for (int n = 0; n < LEFTS; ++n) {
         const int i = lefts[n].number;
-        AUTO_BY(free_training, training) t = sharp_case_of(i);
-        AUTO(cs_generated) g = {0};
+        CS_AUTO_BY(free_training, training) t = sharp_case_of(i);
+        CS_AUTO(cs_generated) g = {0};
         special = (cs_special_tokens){before, after, 2, 1};
         cs_generate_options o = options_of(i, CS_REVEAL_LEFT, 20, 2);
         o.content = lefts[n].content;
@@ -176,22 +176,19 @@ TEST(ids_surround_a_text)
 /* The fewest tokens that reach the share, with their probabilities. */
 TEST(nuclei_are_the_likeliest_tokens)
 {
-    AUTO_BY(free_training, training) t = sharp_case_of(0);
+    CS_AUTO_BY(free_training, training) t = sharp_case_of(0);
     const int64_t vocab = t.model.config.shape.vocab;
     double p[64], whole = 0, least = 1;
     int64_t seen[64] = {0};
     distribution_of(&t, 0, p);
     cs_generate_options o = options_of(0, CS_REVEAL_LEFT, DRAWS, 2);
     o.top_p = 0.5;
-    AUTO(cs_generated) g = drawn(&t, &o);
+    CS_AUTO(cs_generated) g = drawn(&t, &o);
     for (int64_t k = 0; k < DRAWS; ++k) {
         ++seen[g.token[2 * k + 1]];
     }
     for (int64_t v = 0; v < vocab; ++v) {
-        double above = 0;
-        for (int64_t u = 0; u < vocab; ++u) {
-            above += p[u] > p[v] ? p[u] : 0;
-        }
+        double above = SUM(u, 0, vocab, p[u] > p[v] ? p[u] : 0);
         assert_true((seen[v] > 0) <= (above < o.top_p));
         whole += above < o.top_p ? p[v] : 0;
         least = above < o.top_p && p[v] < least ? p[v] : least;
@@ -211,12 +208,12 @@ TEST(greedy_is_the_argmax_of_scores)
     for (int n = 0; n < LEFTS; ++n) {
         const int i = lefts[n].number;
         const bool masks = perplexity_cases[i].ask != CS_ASK_PREFIX;
-        AUTO_BY(free_training, training) t = sharp_case_of(i);
+        CS_AUTO_BY(free_training, training) t = sharp_case_of(i);
         cs_generate_options o = options_of(i, CS_REVEAL_LEFT, 1, 6);
         o.content = lefts[n].content;
         o.prompt_length = 3;
         o.temperature = 0;
-        AUTO(cs_generated) g = drawn(&t, &o);
+        CS_AUTO(cs_generated) g = drawn(&t, &o);
         for (int64_t k = masks ? 5 : 3; k < 6; ++k) {
             double best = INFINITY;
             int32_t text[6], argmax = -1;
@@ -244,12 +241,11 @@ static void asked(training *t, const int32_t token[3], unsigned shown, int place
                                       .length = 3,
                                       .predictions = 3};
     const cs_example example = {.token = token, .length = 3};
-    AUTO_BY(cs_pass_close, cs_pass) pass = {0};
-    AUTO(cs_plan) plan = {0};
+    CS_AUTO_BY(cs_pass_close, cs_pass) pass = {0};
     float z[3 * 64];
     double sum = 0;
     OK(cs_pass_open(&t->model, &sizes, &pass));
-    OK(cs_plan_init(&plan, 3));
+    AUTO_OK(cs_plan, plan, cs_plan_init(&plan, 3));
     plan.groups = 1;
     for (int k = 0; k < 3; ++k) {
         plan.group[k] = !(shown >> k & 1);
@@ -275,7 +271,7 @@ TEST(random_order_has_the_distribution_of_all_orders)
 {
     static double distribution[64 * 64];
     static int64_t seen[64 * 64];
-    AUTO_BY(free_training, training) t = sharp_case_of(1);
+    CS_AUTO_BY(free_training, training) t = sharp_case_of(1);
     const int64_t vocab = t.model.config.shape.vocab;
     memset(seen, 0, sizeof seen);
     memset(distribution, 0, sizeof distribution);
@@ -293,20 +289,20 @@ TEST(random_order_has_the_distribution_of_all_orders)
         }
     }
     cs_generate_options o = options_of(1, CS_REVEAL_RANDOM, DRAWS, 3);
-    AUTO(cs_generated) g = drawn(&t, &o);
+    CS_AUTO(cs_generated) g = drawn(&t, &o);
     for (int64_t k = 0; k < DRAWS; ++k) {
         ++seen[g.token[3 * k + 1] * vocab + g.token[3 * k + 2]];
     }
     expect_distribution(vocab * vocab, distribution, seen);
     o.count = 5; /* the same texts, however many are drawn */
-    AUTO(cs_generated) few = drawn(&t, &o);
+    CS_AUTO(cs_generated) few = drawn(&t, &o);
     assert_memory_equal(few.token, g.token, 15 * sizeof *g.token);
 }
 
 /* The place whose likeliest token has the larger probability comes first; greedy takes that token. */
 TEST(confidence_takes_the_surest_place)
 {
-    AUTO_BY(free_training, training) t = sharp_case_of(1);
+    CS_AUTO_BY(free_training, training) t = sharp_case_of(1);
     double most[3] = {0}, p[64];
     int32_t likeliest[3] = {0}, token[3] = {PROMPT, 0, 0};
     for (int place = 1; place < 3; ++place) {
@@ -318,7 +314,7 @@ TEST(confidence_takes_the_surest_place)
     }
     cs_generate_options o = options_of(1, CS_REVEAL_CONFIDENCE, 1, 3);
     o.temperature = 0;
-    AUTO(cs_generated) g = drawn(&t, &o);
+    CS_AUTO(cs_generated) g = drawn(&t, &o);
     const int first = most[2] > most[1] ? 2 : 1;
     assert_int_equal(g.place[0], first);
     assert_int_equal(g.token[first], likeliest[first]);
@@ -340,7 +336,7 @@ TEST(threads_do_not_matter)
             for (int threads = 1; takes && threads < 3; ++threads) {
                 recipe r = perplexity_cases[i].recipe;
                 r.threads = threads;
-                AUTO_BY(free_training, training) t = make_training(&r, "");
+                CS_AUTO_BY(free_training, training) t = make_training(&r, "");
                 o.from_nothing = !two;
                 g[threads - 1] = drawn(&t, &o);
             }
@@ -372,7 +368,7 @@ TEST(what_cannot_be_drawn_is_refused)
         {6, {0}, "mae-lm models"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        AUTO_BY(free_training, training) t = perplexity_case_of(cases[c].number);
+        CS_AUTO_BY(free_training, training) t = perplexity_case_of(cases[c].number);
         cs_generate_options o = options_of(cases[c].number, cases[c].change.order, 1, 5);
         cs_generated g = {0};
         o.length = cases[c].change.length ? cases[c].change.length : o.length;
@@ -383,7 +379,7 @@ TEST(what_cannot_be_drawn_is_refused)
     }
     const int needs_prompt[] = {0, 4, 9, 11};
     for (int n = 0; n < 4; ++n) {
-        AUTO_BY(free_training, training) t = perplexity_case_of(needs_prompt[n]);
+        CS_AUTO_BY(free_training, training) t = perplexity_case_of(needs_prompt[n]);
         cs_generate_options o = options_of(needs_prompt[n], CS_REVEAL_LEFT, 1, 5);
         cs_generated g = {0};
         o.prompt_length = 0;

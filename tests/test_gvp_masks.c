@@ -70,7 +70,7 @@ TEST(appendix_a_follows_from_the_plans)
     int short_of_a_row = 0;
     for (size_t k = 0; k < sizeof masks / sizeof *masks; ++k) {
         const printed *p = &masks[k];
-        AUTO(cs_plan_file) file = {0};
+        CS_AUTO(cs_plan_file) file = {0};
         int32_t rank[N];
         char content[N][N + 1] = {{0}}, query[N][N + 1] = {{0}};
         const cs_objective objective = the_plan(p->group, &file);

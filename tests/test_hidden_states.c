@@ -73,7 +73,7 @@ static const recipe CAUSAL = {.kind = CS_OBJ_AR, .arch = CS_ARCH_GPT2};
 
 TEST(rows_are_in_order)
 {
-    AUTO_BY(free_training, training) t = make_training(&MASKED, "");
+    CS_AUTO_BY(free_training, training) t = make_training(&MASKED, "");
     rows *r = states_of(&t, &(cs_hidden_options){.batch = 2});
     assert_int_equal(r->rows, t.corpus.tokens);
     assert_int_equal(r->blocks, 1);
@@ -92,7 +92,7 @@ TEST(company_does_not_matter)
 {
     const recipe many = {.kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA, .documents = 50};
     const cs_pooling pooling[] = {CS_POOL_NONE, CS_POOL_MEAN, CS_POOL_FIRST, CS_POOL_LAST};
-    AUTO_BY(free_training, training) t = make_training(&many, "");
+    CS_AUTO_BY(free_training, training) t = make_training(&many, "");
     for (int p = 0; p < 4; ++p) {
         cs_hidden_options o = {.pooling = pooling[p], .split = true, .max_length = 4, .batch = 1};
         rows *alone = states_of(&t, &o); /* windows of 16 pieces: documents run across them */
@@ -113,7 +113,7 @@ TEST(threads_do_not_matter)
     rows *one = NULL;
     for (int threads = 1; threads <= 3; ++threads) {
         r.threads = threads;
-        AUTO_BY(free_training, training) t = make_training(&r, "");
+        CS_AUTO_BY(free_training, training) t = make_training(&r, "");
         rows *now =
             states_of(&t, &(cs_hidden_options){.masks.attention = CS_ATTENTION_CAUSAL, .batch = 5});
         one = one ? one : now;
@@ -125,7 +125,7 @@ TEST(threads_do_not_matter)
 TEST(rows_see_what_they_may)
 {
     for (int causal = 0; causal < 2; ++causal) {
-        AUTO_BY(free_training, training) t = make_training(causal ? &CAUSAL : &MASKED, "");
+        CS_AUTO_BY(free_training, training) t = make_training(causal ? &CAUSAL : &MASKED, "");
         const cs_hidden_options o = {.masks.attention =
                                          causal ? CS_ATTENTION_CAUSAL : CS_ATTENTION_BIDIRECTIONAL,
                                      .batch = 4};
@@ -146,7 +146,7 @@ TEST(rows_see_what_they_may)
 
 TEST(pooling_is_arithmetic)
 {
-    AUTO_BY(free_training, training) t = make_training(&MASKED, "");
+    CS_AUTO_BY(free_training, training) t = make_training(&MASKED, "");
     cs_hidden_options o = {.split = true, .max_length = 4};
     rows *all = states_of(&t, &o), *pooled[3];
     for (int p = 0; p < 3; ++p) {
@@ -159,10 +159,7 @@ TEST(pooling_is_arithmetic)
         assert_int_equal(pooled[0]->about[d].document, d);
         for (int64_t l = 0; l < 3; ++l) {
             for (int64_t j = 0; j < WIDTH; ++j) {
-                double sum = 0;
-                for (int64_t i = first; i < first + n; ++i) {
-                    sum += (double)all->state[l][i][j];
-                }
+                double sum = SUM(i, first, first + n, (double)all->state[l][i][j]);
                 /* sums in double by pieces: a rounding to float apart at most */
                 assert_true(fabs(sum / (double)n - (double)pooled[0]->state[l][d][j]) < 1e-6);
                 assert_true(memcmp(&all->state[l][first][j], &pooled[1]->state[l][d][j], 4) == 0);
@@ -174,16 +171,15 @@ TEST(pooling_is_arithmetic)
     o.pooling = CS_POOL_EACH; /* one pass, the same numbers */
     rows *each = states_of(&t, &o);
     for (int64_t l = 0; l < 9; ++l) {
-        for (int64_t d = 0; d < t.corpus.documents; ++d) {
-            assert_memory_equal(each->state[l][d], pooled[l / 3]->state[l % 3][d],
-                                sizeof each->state[l][d]);
-        }
+        assert_each(d, 0, t.corpus.documents,
+                    memcmp(each->state[l][d], pooled[l / 3]->state[l % 3][d],
+                           sizeof each->state[l][d]) == 0);
     }
 }
 
 TEST(layers_are_chosen)
 {
-    AUTO_BY(free_training, training) t = make_training(&CAUSAL, "");
+    CS_AUTO_BY(free_training, training) t = make_training(&CAUSAL, "");
     const int64_t last[] = {2};
     rows *all = states_of(&t, &(cs_hidden_options){.masks.attention = CS_ATTENTION_CAUSAL});
     rows *normed = states_of(
@@ -210,7 +206,7 @@ TEST(layers_are_chosen)
 TEST(ratios_are_those_of_training)
 {
     const recipe one = {.kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA_PRELAYERNORM};
-    AUTO_BY(free_training, training) t = make_training(&one, "");
+    CS_AUTO_BY(free_training, training) t = make_training(&one, "");
     const int64_t ends[] = {0, 25};
     cs_corpus text = t.corpus;
     text.documents = 1;
@@ -226,7 +222,7 @@ TEST(ratios_are_those_of_training)
 
 TEST(masks_are_counted)
 {
-    AUTO_BY(free_training, training) t = make_training(&MASKED, "");
+    CS_AUTO_BY(free_training, training) t = make_training(&MASKED, "");
     cs_hidden_options o = {.mask_ratio = 0.3, .mask_seed = 4};
     rows *r = states_of(&t, &o), *again = states_of(&t, &o);
     assert_same_rows(r, again, 0);
@@ -264,7 +260,7 @@ TEST(masked_tokens_are_kept_or_random)
 {
     const recipe many = {
         .kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA_PRELAYERNORM, .documents = 60};
-    AUTO_BY(free_training, training) t = make_training(&many, "");
+    CS_AUTO_BY(free_training, training) t = make_training(&many, "");
     const cs_model_config *c = &t.model.config;
     cs_hidden_options o = {.mask_ratio = 0.5, .mask_seed = 4};
     rows *all = states_of(&t, &o);
@@ -313,14 +309,12 @@ TEST(masked_tokens_are_kept_or_random)
     rows *kept =
         states_of(&t, &(cs_hidden_options){.mask_ratio = 0.5, .mask_seed = 4, .mask_keep = 1});
     assert_same_rows(kept, plain, 0);
-    for (int64_t i = 0; i < kept->rows; ++i) {
-        assert_int_equal(kept->about[i].masked, all->about[i].masked);
-    }
+    assert_each(i, 0, kept->rows, kept->about[i].masked == all->about[i].masked);
 }
 
 TEST(special_tokens_surround_texts)
 {
-    AUTO_BY(free_training, training) t = make_training(&MASKED, "");
+    CS_AUTO_BY(free_training, training) t = make_training(&MASKED, "");
     const int32_t before[] = {0}, after[] = {2, 2};
     const cs_hidden_options o = {
         .max_length = 6, .split = true, .around = {before, after, 1, 2}, .mask_ratio = 0.5};
@@ -342,7 +336,7 @@ TEST(special_tokens_surround_texts)
 
 TEST(bad_options)
 {
-    AUTO_BY(free_training, training) t = make_training(&MASKED, "");
+    CS_AUTO_BY(free_training, training) t = make_training(&MASKED, "");
     const int64_t far[] = {3}, twice[] = {1, 1};
     const int32_t around[16] = {0};
     const uint8_t none[64] = {0};
@@ -392,7 +386,7 @@ TEST(bad_options)
 
 TEST(not_a_number)
 {
-    AUTO_BY(free_training, training) t = make_training(&CAUSAL, "");
+    CS_AUTO_BY(free_training, training) t = make_training(&CAUSAL, "");
     int64_t number = cs_params_find(&t.model.params, "layer.1.mlp.out.bias");
     float bias[WIDTH] = {[3] = NAN};
     rows *r = test_zeros(1, sizeof *r);
@@ -412,7 +406,7 @@ static cs_status stop(void *ctx, const cs_hidden_block *block)
 
 TEST(visitor_stops_the_walk)
 {
-    AUTO_BY(free_training, training) t = make_training(&CAUSAL, "");
+    CS_AUTO_BY(free_training, training) t = make_training(&CAUSAL, "");
     const cs_hidden_options o = {.layer = ALL, .layers = 3};
     assert_fails(cs_hidden_states(&t.model, &t.corpus, &o, stop, NULL), CS_ERR_IO, "enough");
 }

@@ -12,13 +12,13 @@ TEST(sources_are_recorded)
 {
     int count = 0;
     const cs_corpus_source *s = cs_images_sources(&count);
-    AUTO_FREE char *path = NULL, *text = NULL;
+    CS_AUTO_FREE char *path = NULL, *text = NULL;
     int64_t size = 0;
     OK(cs_share_path("data/SOURCES.tsv", &path));
     OK(cs_file_read(path, 1 << 20, &text, &size));
     for (int i = 0; i < count; ++i) {
-        AUTO_FREE char *start = cs_format("\n%s\t", s[i].name);
-        AUTO_FREE char *end = cs_format("\t%s\t%s\n", s[i].licence, s[i].summary);
+        CS_AUTO_FREE char *start = cs_format("\n%s\t", s[i].name);
+        CS_AUTO_FREE char *end = cs_format("\t%s\t%s\n", s[i].licence, s[i].summary);
         const char *line = strstr(text, start);
         assert_non_null(line);
         assert_ptr_equal(strchr(line + 1, '\n') + 1, strstr(line, end) + strlen(end));
@@ -89,9 +89,7 @@ TEST(scenes_have_exact_masks_and_boxes)
             }
         }
         assert_true(labelled);
-        for (int p = 0; p < PIXELS; ++p) {
-            assert_int_equal(rest[p], 0);
-        }
+        assert_each(p, 0, PIXELS, rest[p] == 0);
     }
     assert_true(discs > 3);
     for (int n = 1; n <= CS_SCENE_SHAPES; ++n) {
@@ -164,7 +162,7 @@ TEST_IN_DIR(corpora_without_packages_have_the_recorded_bytes)
     static const char *const name[] = {"scenes", "field"};
     use_cache(state);
     for (int k = 0; k < 2; ++k) {
-        AUTO_FREE char *note = NULL;
+        CS_AUTO_FREE char *note = NULL;
         OK(cs_images_prepare(name[k], false, &note));
         assert_non_null(strstr(note, "prepared from none, SHA-256 as recorded"));
         AUTO_OK(cs_images, m, cs_images_load(name[k], NULL, &m));
@@ -181,15 +179,14 @@ TEST_IN_DIR(glyphs_are_held_out_by_typeface)
     static const char *const name[] = {"glyphs-greek", "glyphs-serif"};
     use_cache(state);
     for (int k = 0; k < 2; ++k) {
-        AUTO_FREE char *note = NULL;
-        AUTO(cs_images) m = {0};
+        CS_AUTO_FREE char *note = NULL;
         const cs_status status = cs_images_prepare(name[k], false, &note);
         if (status == CS_ERR_INPUT && strstr(cs_reason(), "install fonts-")) {
             skip(); /* make deps was not run */
         }
         OK(status);
         assert_non_null(strstr(note, "prepared from fonts-"));
-        OK(cs_images_load(name[k], NULL, &m));
+        AUTO_OK(cs_images, m, cs_images_load(name[k], NULL, &m));
         assert_int_equal(m.labels, k == 0 ? 48 : 62);
         assert_string_equal(m.label_name[47], k == 0 ? "\xCF\x89" : "l"); /* omega */
         int64_t *seen = test_zeros(m.groups * m.labels, sizeof *seen), side[2] = {0};
@@ -200,17 +197,12 @@ TEST_IN_DIR(glyphs_are_held_out_by_typeface)
             assert_true(held_out[g] == -1 || held_out[g] == m.held_out[i]);
             held_out[g] = (int8_t)m.held_out[i];
             seen[g * m.labels + m.label[i]] += 1;
-            int ink = 0;
-            for (int p = 0; p < 32 * 32; ++p) {
-                ink += m.pixel[i * 1024 + p] > 127;
-            }
+            int64_t ink = COUNT(p, 0, 32 * 32, m.pixel[i * 1024 + p] > 127);
             assert_in_range(ink, 4, 400);
         }
         for (int64_t g = 0; g < m.groups; ++g) {
             side[held_out[g]] += 1;
-            for (int64_t l = 0; l < m.labels; ++l) {
-                assert_int_equal(seen[g * m.labels + l], 4);
-            }
+            assert_each(l, 0, m.labels, seen[g * m.labels + l] == 4);
         }
         assert_true(side[0] >= 5 && side[1] >= 2);
     }
@@ -219,7 +211,7 @@ TEST_IN_DIR(glyphs_are_held_out_by_typeface)
 TEST_IN_DIR(emoji_by_group)
 {
     use_cache(state);
-    AUTO(cs_images) m = {0};
+    CS_AUTO(cs_images) m = {0};
     const cs_status status = cs_images_load("emoji", NULL, &m);
     if (status == CS_ERR_INPUT && strstr(cs_reason(), "install ")) {
         skip(); /* make deps was not run */

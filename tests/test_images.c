@@ -104,9 +104,7 @@ TEST_IN_DIR(cifar_file_and_directory)
     assert_int_equal(m.count, 2);
     assert_int_equal(m.label[1], 9);
     for (int p = 0; p < 1024; ++p) { /* planes of red, green and blue */
-        for (int c = 0; c < 3; ++c) {
-            assert_int_equal(m.pixel[3 * 1024 + 3 * p + c], bytes[RECORD + 1 + 1024 * c + p]);
-        }
+        assert_each(c, 0, 3, m.pixel[3 * 1024 + 3 * p + c] == bytes[RECORD + 1 + 1024 * c + p]);
     }
     cs_images_free(&m);
     (void)put_dir(state, "c");
@@ -133,10 +131,7 @@ TEST_IN_DIR(cifar_file_and_directory)
 
 TEST_IN_DIR(npy_with_labels)
 {
-    uint8_t pixel[24];
-    for (int i = 0; i < 24; ++i) {
-        pixel[i] = (uint8_t)(10 * i);
-    }
+    ARRAY(uint8_t, pixel, 24, i, 10 * i);
     cs_images m = {0};
     const char *path = in_dir(state, "x.npy");
     OK(cs_npy_write(path, CS_U8, 4, (int64_t[]){2, 2, 2, 3}, pixel));
@@ -171,7 +166,7 @@ static void put_picture(void **state, const char *name, int side, const char *fo
 
 TEST_IN_DIR(directories_of_pictures)
 {
-    AUTO(cs_images) m = {0};
+    CS_AUTO(cs_images) m = {0};
     (void)put_dir(state, "d/b");
     (void)put_dir(state, "d/a");
     put_picture(state, "d/b/2.ppm", 3, "P6", 7);
@@ -187,9 +182,7 @@ TEST_IN_DIR(directories_of_pictures)
         assert_string_equal(m.label_name[1], "b");
         for (int i = 0; i < 3; ++i) {
             assert_int_equal(m.label[i], i == 2);
-            for (int v = 0; v < 27; ++v) {
-                assert_int_equal(m.pixel[27 * i + v], i == 2 ? 7 : 8 + i);
-            }
+            assert_each(v, 0, 27, m.pixel[27 * i + v] == (i == 2 ? 7 : 8 + i));
         }
         cs_images_free(&m);
     }
@@ -335,7 +328,7 @@ TEST_IN_DIR(sheet_shows_pictures_by_class)
 {
     cs_images w = full_corpus();
     const char *path = in_dir(state, "s.png");
-    AUTO_FREE char *bytes = NULL;
+    CS_AUTO_FREE char *bytes = NULL;
     int64_t size = 0;
     w.mask = NULL;
     OK(cs_images_sheet(&w, 9, 2, 0, path)); /* two classes; one has one picture */
@@ -354,7 +347,7 @@ TEST_IN_DIR(sheet_shows_pictures_by_class)
 
 static cs_status load_and_drop(const char *path)
 {
-    AUTO(cs_images) m = {0};
+    CS_AUTO(cs_images) m = {0};
     cs_status status = cs_images_load(path, NULL, &m);
     return status;
 }

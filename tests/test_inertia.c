@@ -36,7 +36,7 @@ TEST(counts_agree_with_eigenvalues)
     double lambda[70];
     for (int64_t n = 1; n <= 70; n += n < 8 ? 1 : 9) {
         for (uint64_t t = 0; t < 12; ++t) {
-            AUTO(cs_dense) a = symmetric(n, t % 2, 100 * t + (uint64_t)n), b = copy_of(&a);
+            CS_AUTO(cs_dense) a = symmetric(n, t % 2, 100 * t + (uint64_t)n), b = copy_of(&a);
             OK(cs_dense_eigh(&b, lambda, true));
             int64_t positive = -1, most = 0, least = 0;
             double error = -1;
@@ -56,10 +56,9 @@ TEST(counts_agree_with_eigenvalues)
  * coordinates, with eigenvalues 1 and -1, a 2 x 2 pivot. */
 TEST(closed_forms)
 {
-    AUTO(cs_dense) a = {0};
     int64_t positive = -1;
     double error = -1;
-    OK(cs_dense_init(&a, 3, 3));
+    AUTO_OK(cs_dense, a, cs_dense_init(&a, 3, 3));
     a.data[0] = -1;
     a.data[8] = 1;
     OK(cs_inertia(&a, &positive, &error));
@@ -91,8 +90,7 @@ TEST(pivots_of_any_size)
     for (int e = -1000; e <= 1000; e += 100) {
         double x = ldexp(1, e), error = 0;
         int64_t positive = -1;
-        AUTO(cs_dense) a = {0};
-        OK(cs_dense_init(&a, 4, 4));
+        AUTO_OK(cs_dense, a, cs_dense_init(&a, 4, 4));
         a.data[1] = a.data[11] = x; /* blocks (0 x; x 0) and (x / 8, x; x, x / 8) */
         a.data[10] = a.data[15] = x / 8;
         OK(cs_inertia(&a, &positive, &error));
@@ -104,7 +102,7 @@ TEST(pivots_of_any_size)
 /* Only the lower triangle is read, and nothing above it. */
 TEST(the_upper_triangle_is_not_read)
 {
-    AUTO(cs_dense) a = symmetric(20, false, 5), b = copy_of(&a);
+    CS_AUTO(cs_dense) a = symmetric(20, false, 5), b = copy_of(&a);
     for (int64_t j = 1; j < 20; ++j) {
         for (int64_t i = 0; i < j; ++i) {
             b.data[i + j * b.ld] = NAN;
@@ -146,14 +144,11 @@ TEST(the_error_covers_the_factorisation)
     for (uint64_t t = 0; t < 10; ++t) {
         double below[N], error = 0, worst = 0;
         int pivot[N];
-        AUTO(cs_dense) a = symmetric(N, t % 2, 900 + t), f = copy_of(&a), g = copy_of(&a);
+        CS_AUTO(cs_dense) a = symmetric(N, t % 2, 900 + t), f = copy_of(&a), g = copy_of(&a);
         OK(cs_dense_ldl(&f, below, pivot));
-        AUTO(cs_dense) product = product_of(&f, below, pivot);
+        CS_AUTO(cs_dense) product = product_of(&f, below, pivot);
         for (int j = 0; j < N; ++j) {
-            double sum = 0;
-            for (int i = 0; i < N; ++i) {
-                sum += fabs(product.data[i + j * N] - a.data[i + j * N]);
-            }
+            double sum = SUM(i, 0, N, fabs(product.data[i + j * N] - a.data[i + j * N]));
             worst = fmax(worst, sum);
         }
         int64_t positive = 0;
@@ -165,10 +160,9 @@ TEST(the_error_covers_the_factorisation)
 
 TEST(bad_matrices_are_refused)
 {
-    AUTO(cs_dense) a = {0};
     int64_t positive = 0;
     double error = 0;
-    OK(cs_dense_init(&a, 3, 2));
+    AUTO_OK(cs_dense, a, cs_dense_init(&a, 3, 2));
     assert_fails(cs_inertia(&a, &positive, &error), CS_ERR_USAGE, "3 x 2: not square");
     cs_dense_free(&a);
     OK(cs_dense_init(&a, 3, 3));
@@ -182,7 +176,7 @@ TEST(bad_matrices_are_refused)
 
 TEST(every_failed_allocation_is_reported)
 {
-    AUTO(cs_dense) a = symmetric(9, false, 3);
+    CS_AUTO(cs_dense) a = symmetric(9, false, 3);
     int64_t positive = 0, n = 0;
     double error = 0;
     cs_status status = CS_ERR_MEMORY;

@@ -14,7 +14,7 @@ static double perron(cs_dense *a)
 TEST(the_error_is_that_of_two_norms)
 {
     for (int64_t n = 1; n <= 65; n += 8) {
-        AUTO(cs_dense) a = {0}, b = {0}, absolute = {0}, product = {0};
+        CS_AUTO(cs_dense) a = {0}, b = {0}, absolute = {0}, product = {0};
         int64_t positive;
         double error, *below = test_zeros(n, sizeof *below);
         int *pivot = test_zeros(n, sizeof *pivot);

@@ -47,7 +47,7 @@ static cs_corpus corpus_of(void)
 
 static cs_cooc_store store_of(void **state)
 {
-    AUTO(cs_corpus) corpus = corpus_of();
+    CS_AUTO(cs_corpus) corpus = corpus_of();
     cs_cooc_options o = options_of();
     cs_cooc_store s = {0};
     AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
@@ -98,7 +98,7 @@ static void line_is(const line *l, const char *what, double rank, const char *te
 static int64_t row_of(const cs_cooc_store *s, const char *text)
 {
     for (int64_t i = 0; i < s->cooc.matrix.a.rows; ++i) {
-        AUTO_FREE char *row = NULL;
+        CS_AUTO_FREE char *row = NULL;
         OK(cs_cooc_row_text(s, i, &row));
         const bool same = strcmp(row, text) == 0;
         if (same) return i;
@@ -109,7 +109,7 @@ static int64_t row_of(const cs_cooc_store *s, const char *text)
 
 TEST_IN_DIR(rows_have_their_targets)
 {
-    AUTO(cs_cooc_store) s = store_of(state);
+    CS_AUTO(cs_cooc_store) s = store_of(state);
     line l[LINES];
     int64_t found = 0;
     const int64_t a = row_of(&s, "a *");
@@ -142,8 +142,8 @@ static int64_t vector_of(const cs_spectrum *s, int32_t token)
 
 TEST_IN_DIR(vectors_have_their_ends)
 {
-    AUTO(cs_cooc_store) s = store_of(state);
-    AUTO(cs_spectrum) p = spectrum_of(&s.cooc.matrix.a, (cs_spectrum_options){.threads = 1});
+    CS_AUTO(cs_cooc_store) s = store_of(state);
+    CS_AUTO(cs_spectrum) p = spectrum_of(&s.cooc.matrix.a, (cs_spectrum_options){.threads = 1});
     line l[LINES];
     int64_t found = 0;
     assert_int_equal(p.k, 2);
@@ -180,8 +180,8 @@ TEST_IN_DIR(vectors_have_their_ends)
 
 TEST_IN_DIR(neighbours_are_of_the_component)
 {
-    AUTO(cs_cooc_store) s = store_of(state);
-    AUTO(cs_spectrum) p = spectrum_of(&s.cooc.matrix.a, (cs_spectrum_options){.threads = 1});
+    CS_AUTO(cs_cooc_store) s = store_of(state);
+    CS_AUTO(cs_spectrum) p = spectrum_of(&s.cooc.matrix.a, (cs_spectrum_options){.threads = 1});
     line l[LINES];
     int64_t found = 0;
     LIST(&s, 9, l, cs_inspect_neighbours(&in, &p, 0, 2, "b"));
@@ -216,9 +216,9 @@ static double number(const json_t *json, const char *key)
 
 TEST(a_build_is_recorded)
 {
-    AUTO(cs_corpus) corpus = corpus_of();
+    CS_AUTO(cs_corpus) corpus = corpus_of();
     cs_cooc_options o = options_of();
-    AUTO(cs_result) *r = cs_result_new();
+    CS_AUTO(cs_result) *r = cs_result_new();
     json_auto_t *json = NULL;
     o.max_length = 3; /* d a b, a c a, and the last b, too short for a pair */
     o.seed = 5;
@@ -250,7 +250,7 @@ TEST(a_build_is_recorded)
 
 static json_t *record_of(const cs_spectrum_options *o, const cs_spectrum *s, bool *tails)
 {
-    AUTO(cs_result) *r = cs_result_new();
+    CS_AUTO(cs_result) *r = cs_result_new();
     json_t *json = NULL;
     cs_spectrum_record("m", o, s, cs_result_root(r));
     OK(cs_sum4_record(s, cs_result_root(r), tails));
@@ -260,10 +260,10 @@ static json_t *record_of(const cs_spectrum_options *o, const cs_spectrum *s, boo
 
 TEST_IN_DIR(a_spectrum_is_recorded)
 {
-    AUTO(cs_cooc_store) s = store_of(state);
+    CS_AUTO(cs_cooc_store) s = store_of(state);
     cs_spectrum_options o = {
         .threads = 1, .certify = CS_CERTIFY_USUAL, .moment4 = true, .moment4_budget = 1e9};
-    AUTO(cs_spectrum) p = spectrum_of(&s.cooc.matrix.a, o);
+    CS_AUTO(cs_spectrum) p = spectrum_of(&s.cooc.matrix.a, o);
     bool tails = false;
     json_auto_t *json = record_of(&o, &p, &tails);
     assert_true(tails && number(json, "k") == 2 && number(json, "multiplicity_of_one") == 2);

@@ -1,5 +1,6 @@
 /* io: NPZ archives: round trips, foreign and hostile archives, failing writes. */
 #include <fcntl.h>
+#include <stdlib.h>
 
 #include <zip.h>
 
@@ -56,7 +57,7 @@ TEST_IN_DIR(archives_round_trip)
     for (int compress = 0; compress < 2; ++compress) {
         cs_npz *npz = NULL;
         cs_array a = {0};
-        AUTO_FREE char *text = NULL;
+        CS_AUTO_FREE char *text = NULL;
         OK(write_sample(path, compress));
         OK(cs_npz_open(path, 0, &npz));
         assert_true(cs_npz_has(npz, "shape"));
@@ -91,7 +92,7 @@ TEST_IN_DIR(archives_round_trip)
 TEST_IN_DIR(equal_content_gives_equal_bytes)
 {
     const char *one = in_dir(state, "1.npz"), *two = in_dir(state, "two.npz");
-    AUTO_FREE char *a = NULL, *b = NULL;
+    CS_AUTO_FREE char *a = NULL, *b = NULL;
     int64_t n = 0, m = 0;
     OK(write_sample(one, false));
     OK(write_sample(two, false));
@@ -107,7 +108,7 @@ TEST_IN_DIR(equal_content_gives_equal_bytes)
 TEST_IN_DIR(archives_are_those_of_libzip)
 {
     const char *ours = in_dir(state, "a.npz"), *theirs = in_dir(state, "b.npz");
-    AUTO_FREE char *a = NULL, *b = NULL;
+    CS_AUTO_FREE char *a = NULL, *b = NULL;
     int64_t n = 0, m = 0;
     OK(write_sample(ours, false));
     zip_t *from = zip_open(ours, ZIP_CHECKCONS, NULL), *to = zip_open(theirs, ZIP_CREATE, NULL);
@@ -150,9 +151,7 @@ TEST_IN_DIR(members_are_made_as_they_are_written)
         OK(cs_npz_commit(&w));
         AUTO_OK(cs_array, a, read_one(path, 0, "x", &a));
         assert_true(a.ndim == 1 && a.shape[0] == count && a.dtype == CS_I64);
-        for (int64_t j = 0; j < count; ++j) {
-            assert_int_equal(((int64_t *)a.data)[j], j * j + add);
-        }
+        assert_each(j, 0, count, ((int64_t *)a.data)[j] == j * j + add);
     }
 }
 
@@ -175,7 +174,7 @@ static void write_raw(const char *path, bool compress, const void *bytes, size_t
 /* An NPY image of n zero doubles whose header says `claimed`. */
 static char *zeros(int64_t claimed, int64_t n, int64_t *size)
 {
-    AUTO_FREE char *header = NULL;
+    CS_AUTO_FREE char *header = NULL;
     int64_t length = 0;
     OK(cs_npy_header(CS_F64, false, 1, &claimed, &header, &length));
     char *image = cs_calloc(length + 8 * n, 1);
@@ -189,7 +188,7 @@ static char *zeros(int64_t claimed, int64_t n, int64_t *size)
  * local >= 0. Offsets: .ZIP File Format Specification 4.3.7 and 4.3.12. */
 static void patch(const char *path, int central, int local, uint32_t value, int width)
 {
-    AUTO_FREE char *bytes = NULL;
+    CS_AUTO_FREE char *bytes = NULL;
     int64_t size = 0;
     OK(cs_file_read(path, 1 << 26, &bytes, &size));
     char *directory = memmem(bytes, (size_t)size, "PK\1\2", 4);
@@ -215,7 +214,7 @@ TEST_IN_DIR(bombs_are_refused_before_memory)
     const char *path = in_dir(state, "bomb.npz");
     enum { N = 1 << 22 };
     int64_t size = 0;
-    AUTO_FREE char *image = zeros(N, N, &size);
+    CS_AUTO_FREE char *image = zeros(N, N, &size);
     cs_array a = {0};
     write_raw(path, true, image, (size_t)size);
     (void)cs_mem_fail_at(0);
@@ -263,7 +262,7 @@ TEST_IN_DIR(agreed_lies_are_found_while_unpacking)
     const char *path = in_dir(state, "lie.npz");
     int64_t size = 0;
     cs_array a = {0};
-    AUTO_FREE char *image = zeros(2000, 1000, &size);
+    CS_AUTO_FREE char *image = zeros(2000, 1000, &size);
     write_raw(path, true, image, (size_t)size);
     cs_free(image);
     assert_fails(read_one(path, 0, "x", &a), CS_ERR_INPUT,
@@ -283,7 +282,7 @@ TEST_IN_DIR(damaged_members_are_refused)
     const char *path = in_dir(state, "bad.npz");
     int64_t size = 0, n = 0;
     cs_array a = {0};
-    AUTO_FREE char *image = zeros(10, 10, &size), *bytes = NULL;
+    CS_AUTO_FREE char *image = zeros(10, 10, &size), *bytes = NULL;
     write_raw(path, false, image, (size_t)size);
     OK(cs_file_read(path, 1 << 20, &bytes, &n));
     char *data = memmem(bytes, (size_t)n, image, (size_t)size);
@@ -314,7 +313,7 @@ static bool sample_reads(const char *path, const cs_array want[SAMPLE])
     cs_npz *npz = NULL;
     bool all = cs_npz_open(path, 1 << 20, &npz) == CS_OK;
     for (int i = 0; i < SAMPLE && npz; ++i) {
-        AUTO(cs_array) a = {0};
+        CS_AUTO(cs_array) a = {0};
         if (cs_npz_read(npz, sample_names[i], &a) == CS_OK) {
             assert_int_equal(a.dtype, want[i].dtype);
             assert_memory_equal(a.shape, want[i].shape, sizeof a.shape);
@@ -334,7 +333,7 @@ TEST_IN_DIR(damage_anywhere_is_survived)
 {
     const char *path = in_dir(state, "a.npz"), *bad = in_dir(state, "bad.npz");
     cs_array want[SAMPLE] = {{0}};
-    AUTO_FREE char *bytes = NULL;
+    CS_AUTO_FREE char *bytes = NULL;
     int64_t size = 0, harmless = 0;
     OK(write_sample(path, true));
     for (int i = 0; i < SAMPLE; ++i) {
@@ -400,7 +399,7 @@ TEST_IN_DIR(twins_and_headers_that_differ_are_refused)
     OK(cs_npz_add(w, "aa", CS_F64, 1, &one, x));
     OK(cs_npz_add(w, "bb", CS_F64, 1, &one, x + 1));
     OK(cs_npz_commit(&w));
-    AUTO_FREE char *whole = NULL;
+    CS_AUTO_FREE char *whole = NULL;
     int64_t size = 0, at[2] = {0}, found = 0;
     OK(cs_file_read(path, 10000, &whole, &size));
     for (int64_t i = 0; i + 6 <= size; ++i) {
@@ -455,7 +454,7 @@ static cs_status write_small(const char *path)
 
 static cs_status read_small(const char *path)
 {
-    AUTO(cs_array) a = {0};
+    CS_AUTO(cs_array) a = {0};
     cs_status status = read_one(path, 0, sample_names[0], &a);
     return status;
 }
@@ -495,7 +494,7 @@ TEST_IN_DIR(failed_writes_leave_the_old_archive)
 /* Of another program's output no descriptor is left. */
 TEST(what_a_program_said_is_closed)
 {
-    AUTO_FREE char *said = NULL;
+    CS_AUTO_FREE char *said = NULL;
     const int before = dup(1);
     (void)close(before);
     OK(cs_child_text("echo", (const char *[]){"echo", "yes", NULL}, &said));
@@ -508,8 +507,8 @@ TEST(what_a_program_said_is_closed)
 static cs_status use_npy(const char *path)
 {
     const double x[6] = {0, 1, 2, 3, 4, 5};
-    AUTO(cs_array) a = {0};
-    AUTO_BY(cs_rows_close, cs_rows) rows = {0};
+    CS_AUTO(cs_array) a = {0};
+    CS_AUTO_BY(cs_rows_close, cs_rows) rows = {0};
     cs_status status = cs_npy_write(path, CS_F64, 2, (int64_t[]){3, 2}, x);
     if (status == CS_OK) status = cs_npy_read(path, 0, &a);
     if (status == CS_OK) status = cs_rows_open(path, &rows);
@@ -553,7 +552,7 @@ static cs_status use_all(const char *path)
 {
     cs_status status = write_sample(path, true);
     for (int i = 0; i < SAMPLE && status == CS_OK; ++i) {
-        AUTO(cs_array) a = {0};
+        CS_AUTO(cs_array) a = {0};
         status = read_one(path, 0, sample_names[i], &a);
     }
     return status;

@@ -1,4 +1,5 @@
 /* io: NPY arrays. */
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -196,9 +197,7 @@ TEST_IN_DIR(headers_of_all_writers_are_read)
 
 TEST_IN_DIR(bad_headers_are_refused)
 {
-    const struct {
-        const char *dictionary, *reason;
-    } bad[] = {
+    static const test_refusal bad[] = {
         {"{'descr': '|O', 'fortran_order': False, 'shape': (1,)}",
          "dtype '|O' contains Python objects"},
         {"{'descr': '>f8', 'fortran_order': False, 'shape': (1,)}",
@@ -245,7 +244,7 @@ TEST_IN_DIR(bad_headers_are_refused)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         char bytes[256];
         cs_array a = {0};
-        int64_t x = 1, size = image(bytes, 1, bad[i].dictionary, &x, sizeof x);
+        int64_t x = 1, size = image(bytes, 1, bad[i].text, &x, sizeof x);
         if (!bad[i].reason) { /* the frame of all these is sound */
             OK(read_image(in_dir(state, "bad"), bytes, size, &a));
             cs_array_free(&a);
@@ -276,7 +275,7 @@ TEST_IN_DIR(bad_shapes_of_nothing_are_refused)
 TEST_IN_DIR(every_truncation_is_refused)
 {
     const char *path = in_dir(state, "a.npy");
-    AUTO_FREE char *bytes = NULL;
+    CS_AUTO_FREE char *bytes = NULL;
     int64_t size = 0;
     const double x[6] = {1, 2, 3, 4, 5, 6};
     OK(cs_npy_write(path, CS_F64, 2, (int64_t[]){2, 3}, x));
@@ -284,7 +283,7 @@ TEST_IN_DIR(every_truncation_is_refused)
     assert_int_equal(size, 128 + 48);
     for (int64_t n = 0; n < size; ++n) {
         cs_array a = {0};
-        AUTO_FREE char *cut = malloc(n > 0 ? (size_t)n : 1);
+        CS_AUTO_FREE char *cut = malloc(n > 0 ? (size_t)n : 1);
         assert_non_null(cut);
         memcpy(cut, bytes, (size_t)n);
         assert_fails(read_image(in_dir(state, "cut"), cut, n, &a), CS_ERR_INPUT, "cut: ");
@@ -329,7 +328,7 @@ TEST_IN_DIR(limits_are_checked_before_memory)
 {
     const char *path = in_dir(state, "huge.npy");
     const int64_t items = (int64_t)1 << 37;
-    AUTO_FREE char *h = NULL;
+    CS_AUTO_FREE char *h = NULL;
     int64_t size = 0;
     cs_array a = {0};
     OK(cs_npy_header(CS_F64, false, 1, &items, &h, &size));
@@ -365,7 +364,7 @@ TEST(pipes_are_read)
             size_t n = (size_t)(size + extra);
             _exit(f && fwrite(bytes, 1, n, f) == n && fclose(f) == 0 ? 0 : 1);
         }
-        AUTO(cs_array) a = {0};
+        CS_AUTO(cs_array) a = {0};
         assert_int_equal(close(end[1]), 0);
         if (extra == 0) {
             OK(cs_npy_read(path, 0, &a));
@@ -448,7 +447,7 @@ static cs_status use_all(const char *path)
 {
     const float x[6] = {1, 2, 3, 4, 5, 6};
     char bytes[256], *text = NULL;
-    AUTO(cs_array) a = {0}, f = {0}, u = {0};
+    CS_AUTO(cs_array) a = {0}, f = {0}, u = {0};
     int64_t size =
         image(bytes, 1, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }", x, sizeof x);
     cs_status status = cs_npy_write(path, CS_F32, 2, (int64_t[]){2, 3}, x);

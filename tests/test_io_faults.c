@@ -169,7 +169,7 @@ static cs_status write_npz(const char *path)
 
 static cs_status write_table(const char *path)
 {
-    AUTO(cs_table) table = {0};
+    CS_AUTO(cs_table) table = {0};
     cs_status status = cs_table_init(&table, "a,b");
     if (status == CS_OK) status = cs_table_row(&table);
     if (status == CS_OK) status = cs_table_int(&table, "a", 3);
@@ -253,7 +253,7 @@ TEST_IN_DIR(folders_may_refuse_to_be_synced)
 
 static cs_status read_bytes(const char *path)
 {
-    AUTO_FREE char *text = NULL;
+    CS_AUTO_FREE char *text = NULL;
     int64_t size = 0;
     cs_status status = cs_file_read(path, 1 << 20, &text, &size);
     return status;
@@ -270,7 +270,7 @@ static cs_status read_packed(const char *path)
 
 static cs_status read_npy(const char *path)
 {
-    AUTO(cs_array) a = {0};
+    CS_AUTO(cs_array) a = {0};
     cs_status status = cs_npy_read(path, 1 << 20, &a);
     if (status == CS_OK) assert_memory_equal(a.data, numbers, sizeof numbers);
     return status;
@@ -278,7 +278,7 @@ static cs_status read_npy(const char *path)
 
 static cs_status read_rows(const char *path)
 {
-    AUTO_BY(cs_rows_close, cs_rows) rows = {0};
+    CS_AUTO_BY(cs_rows_close, cs_rows) rows = {0};
     double x[6] = {0};
     cs_status status = cs_rows_open(path, &rows);
     if (status == CS_OK) status = cs_rows_read_f64(&rows, 0, 3, x);
@@ -289,7 +289,7 @@ static cs_status read_rows(const char *path)
 static cs_status read_npz(const char *path)
 {
     cs_npz *npz = NULL;
-    AUTO(cs_array) a = {0};
+    CS_AUTO(cs_array) a = {0};
     cs_status status = cs_npz_open(path, 1 << 20, &npz);
     if (status == CS_OK) status = cs_npz_read(npz, "x", &a);
     if (status == CS_OK) assert_memory_equal(a.data, numbers, sizeof numbers);

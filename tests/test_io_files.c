@@ -14,7 +14,7 @@
 TEST_IN_DIR(whole_file_round_trip)
 {
     const char *path = in_dir(state, "a.bin");
-    AUTO_FREE char *text = NULL;
+    CS_AUTO_FREE char *text = NULL;
     int64_t size = 0;
     OK(cs_file_write(path, "ab\0cd", 5));
     OK(cs_file_read(path, 5, &text, &size));
@@ -48,7 +48,7 @@ TEST_IN_DIR(pipes_are_read_to_their_end)
     enum { SIZE = 200000 };
     int end[2];
     char path[32];
-    AUTO_FREE char *text = NULL;
+    CS_AUTO_FREE char *text = NULL;
     int64_t size = 0;
     const char *named = in_dir(state, "fifo");
     assert_int_equal(mkfifo(named, 0600), 0);
@@ -71,9 +71,7 @@ TEST_IN_DIR(pipes_are_read_to_their_end)
     OK(cs_file_read(path, SIZE, &text, &size));
     assert_int_equal(close(end[0]), 0);
     assert_int_equal(size, SIZE);
-    for (int i = 0; i < SIZE; ++i) {
-        assert_int_equal((unsigned char)text[i], i % 251);
-    }
+    assert_each(i, 0, SIZE, (unsigned char)text[i] == (i % 251));
     assert_int_equal(exit_code(child), 0);
 }
 
@@ -185,9 +183,9 @@ TEST_IN_DIR(new_files_obey_the_mask)
 
 TEST_IN_DIR(links_are_not_followed)
 {
-    AUTO_FREE char *target = cs_strdup(in_dir(state, "target"));
-    AUTO_FREE char *link = cs_strdup(in_dir(state, "link"));
-    AUTO_FREE char *lost = cs_strdup(in_dir(state, "lost"));
+    CS_AUTO_FREE char *target = cs_strdup(in_dir(state, "target"));
+    CS_AUTO_FREE char *link = cs_strdup(in_dir(state, "link"));
+    CS_AUTO_FREE char *lost = cs_strdup(in_dir(state, "lost"));
     OK(cs_file_write(target, "old", 3));
     assert_int_equal(symlink("target", link), 0);
     assert_int_equal(symlink("nowhere", lost), 0);
@@ -289,7 +287,7 @@ TEST_IN_DIR(paths_are_joined)
     const char *want[][3] = {
         {"a", "b", "a/b"}, {"a/", "b", "a/b"}, {"", "b", "b"}, {"/", "b", "/b"}};
     for (size_t i = 0; i < sizeof want / sizeof *want; ++i) {
-        AUTO_FREE char *joined = cs_path_join(want[i][0], want[i][1]);
+        CS_AUTO_FREE char *joined = cs_path_join(want[i][0], want[i][1]);
         assert_string_equal(joined, want[i][2]);
     }
     assert_true(cs_has_suffix("x.npz", ".npz"));
@@ -394,9 +392,7 @@ TEST_IN_DIR(json_round_trip)
         const json_t *v = json_array_get(z, i);
         assert_true(isfinite(x[i]) ? json_real_value(v) == x[i] : json_is_null(v));
     }
-    for (size_t i = 0; i < 3; ++i) {
-        assert_true(json_integer_value(json_array_get(a, i)) == k[i]);
-    }
+    assert_each(i, 0, 3, json_integer_value(json_array_get(a, (size_t)i)) == k[i]);
     /* Keys keep the order in which they were set. */
     assert_string_equal(json_object_iter_key(json_object_iter(back)), "z");
 }
@@ -416,9 +412,7 @@ TEST_IN_DIR(json_without_memory)
 TEST_IN_DIR(json_errors_name_their_place)
 {
     const char *path = in_dir(state, "bad.json");
-    const struct {
-        const char *text, *reason;
-    } bad[] = {
+    static const test_refusal bad[] = {
         {"{\n  \"a\": 1,\n  \"b\": tru\n}\n", "bad.json:3:10: "},
         {"{\"a\": 1, \"a\": 2}", "bad.json:1:"},
         {"", "bad.json:1:0: "},
@@ -443,9 +437,7 @@ TEST_IN_DIR(json_errors_name_their_place)
 
 TEST(json_members_have_their_kinds)
 {
-    const struct {
-        const char *text, *reason;
-    } bad[] = {
+    static const test_refusal bad[] = {
         {"[]", "not an object"},
         {"{\"t\": \"x\", \"b\": true, \"l\": []}", "\"m\" is missing"},
         {"{\"t\": null, \"m\": {}}", "\"t\" is not a string"},
@@ -547,7 +539,7 @@ TEST_IN_DIR(json_that_cannot_be_written)
 
 static cs_status use_all(const char *path)
 {
-    AUTO_FREE char *text = NULL;
+    CS_AUTO_FREE char *text = NULL;
     int64_t size = 0;
     json_auto_t *value = NULL;
     cs_status status = cs_file_write(path, "[1]", 3);

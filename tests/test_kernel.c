@@ -8,8 +8,8 @@
 static double collision(const char *spec, int64_t s)
 {
     cs_objective o = plan_objective(spec);
-    AUTO(cs_pairs) pairs = {0};
-    AUTO_FREE double *r = calloc((size_t)(s * s), sizeof *r);
+    CS_AUTO(cs_pairs) pairs = {0};
+    CS_AUTO_FREE double *r = calloc((size_t)(s * s), sizeof *r);
     assert_non_null(r);
     assert_int_equal(cs_pairs_of(&o, s, &pairs), CS_OK);
     assert_int_equal(cs_kernel_of_pairs(&pairs, r), CS_OK);
@@ -35,9 +35,7 @@ TEST(collision_in_closed_form)
     }
     /* permuted: the set has m = 1..s-1 tokens, each as often, and one target among s - m */
     assert_true(fabs(collision("permuted-ar", 12) - harmonic / 11) < 1e-14);
-    for (int64_t left = 1; left < 12; ++left) {
-        ends += 1 / fmin(4, (double)left);
-    }
+    ends += SUM(left, 1, 12, 1 / fmin(4, (double)left));
     assert_true(fabs(collision("diverse-ar:t=4", 12) - ends / 11) < 1e-14);
 }
 

@@ -68,17 +68,14 @@ static void add_to(cs_dense *y, double factor, cs_dense x)
 
 static double largest(const cs_dense *x)
 {
-    double most = 0;
-    for (int64_t e = 0; e < x->rows * x->cols; ++e) {
-        most = fmax(most, fabs(x->data[e]));
-    }
+    double most = LARGEST(e, 0, x->rows * x->cols, fabs(x->data[e]));
     return most;
 }
 
 /* The active columns are orthonormal, the others zero. */
 static void is_basis(const cs_basis *b, int64_t length)
 {
-    AUTO(cs_dense) x = columns_of(b, length), g = product(true, &x, false, &x);
+    CS_AUTO(cs_dense) x = columns_of(b, length), g = product(true, &x, false, &x);
     for (int64_t j = 0; j < g.cols; ++j) {
         for (int64_t i = 0; i < g.rows; ++i) {
             const bool one = i == j && j % B < b->active[j / B];
@@ -90,8 +87,8 @@ static void is_basis(const cs_basis *b, int64_t length)
 /* The next block is orthogonal to the basis, its active columns are orthonormal. */
 static void next_is_apart(const cs_krylov *k)
 {
-    AUTO(cs_dense) v = columns_of(&k->v, COLS), w = panel_of(k->next, COLS);
-    AUTO(cs_dense) vw = product(true, &v, false, &w), ww = product(true, &w, false, &w);
+    CS_AUTO(cs_dense) v = columns_of(&k->v, COLS), w = panel_of(k->next, COLS);
+    CS_AUTO(cs_dense) vw = product(true, &v, false, &w), ww = product(true, &w, false, &w);
     assert_true(largest(&vw) < 1e-13);
     assert_each(e, 0, CS_SQUARE,
                 fabs(ww.data[e] - (e % (B + 1) == 0 && e / B < k->next_active)) < 1e-13);
@@ -126,12 +123,13 @@ static cs_dense coupling(const cs_krylov *k, int64_t panels)
 static void relations_hold(const cs_krylov *k, bool chain)
 {
     const int64_t n = k->v.panels * B;
-    AUTO(cs_dense) v = columns_of(&k->v, COLS), av = product(false, &dense, false, &v), off = {0};
+    CS_AUTO(cs_dense) v = columns_of(&k->v, COLS), av = product(false, &dense, false, &v),
+                      off = {0};
     is_basis(&k->v, COLS);
     next_is_apart(k);
     if (k->bidiagonal) {
         is_basis(&k->u, ROWS);
-        AUTO(cs_dense) u = columns_of(&k->u, ROWS), m = projected(k, n, n);
+        CS_AUTO(cs_dense) u = columns_of(&k->u, ROWS), m = projected(k, n, n);
         off = product(true, &u, false, &av);
         add_to(&off, -1, projected(k, n, n));
         assert_true(largest(&off) < 1e-12);
@@ -165,9 +163,10 @@ static void relations_hold(const cs_krylov *k, bool chain)
 static void ritz_are_right(const cs_krylov *k, int64_t first)
 {
     AUTO_OK(cs_ritz, r, cs_krylov_ritz(k, first, &r));
-    AUTO(cs_dense) v = columns_of(&k->v, COLS), y = product(false, &v, false, &r.y);
-    AUTO(cs_dense) ay = product(false, &dense, false, &y), ny = product(true, &dense, false, &ay);
-    AUTO(cs_dense) u = {0}, x = {0}, atx = {0};
+    CS_AUTO(cs_dense) v = columns_of(&k->v, COLS), y = product(false, &v, false, &r.y);
+    CS_AUTO(cs_dense) ay = product(false, &dense, false, &y),
+                      ny = product(true, &dense, false, &ay);
+    CS_AUTO(cs_dense) u = {0}, x = {0}, atx = {0};
     if (k->bidiagonal) {
         u = columns_of(&k->u, ROWS);
         x = product(false, &u, false, &r.x);
@@ -202,11 +201,11 @@ static void ritz_are_right(const cs_krylov *k, int64_t first)
 static void keeps(cs_krylov *k, int64_t first, int64_t count, const int64_t *which)
 {
     AUTO_OK(cs_ritz, r, cs_krylov_ritz(k, first, &r));
-    AUTO(cs_dense) v = columns_of(&k->v, COLS), y = product(false, &v, false, &r.y);
+    CS_AUTO(cs_dense) v = columns_of(&k->v, COLS), y = product(false, &v, false, &r.y);
     OK(cs_krylov_keep(k, &r, first, count, which));
     assert_int_equal(k->v.panels, first + (count + B - 1) / B);
     assert_true(k->coupled);
-    AUTO(cs_dense) now = columns_of(&k->v, COLS);
+    CS_AUTO(cs_dense) now = columns_of(&k->v, COLS);
     for (int64_t j = 0; j < k->v.panels * B; ++j) {
         const int64_t at = j - first * B;
         const double *want = at < 0       ? v.data + j * COLS
@@ -319,23 +318,20 @@ TEST(dependent_columns_are_dropped)
     static const double noise[] = {0, 1e-7, 1e-5};
     for (int t = 0; t < 3; ++t) {
         OK(space.combine(&space, 1, &z, c, false, w));
-        AUTO(cs_dense) before = panel_of(w, COLS);
+        CS_AUTO(cs_dense) before = panel_of(w, COLS);
         OK(cs_basis_project(&v, 0, w, h, &size));
         assert_true(size > 1 && size < 3);
         OK(cs_basis_orthonormalise(&v, noise[t], w, r, &active));
         assert_int_equal(active, t == 0 ? B : RANK);
-        AUTO(cs_dense) after = panel_of(w, COLS), own = product(true, &after, false, &after);
-        AUTO(cs_dense) first = columns_of(&v, COLS), cross = product(true, &first, false, &after);
-        for (int e = 0; e < CS_SQUARE; ++e) {
-            assert_true(fabs(own.data[e] - (e % (B + 1) == 0 && e / B < active)) < 1e-13);
-            assert_true(r[e] == 0 || e / B < active);
-        }
+        CS_AUTO(cs_dense) after = panel_of(w, COLS), own = product(true, &after, false, &after);
+        CS_AUTO(cs_dense) first = columns_of(&v, COLS),
+                          cross = product(true, &first, false, &after);
+        assert_each(e, 0, CS_SQUARE,
+                    fabs(own.data[e] - (e % (B + 1) == 0 && e / B < active)) < 1e-13);
+        assert_each(e, 0, CS_SQUARE, r[e] == 0 || e / B < active);
         assert_true(largest(&cross) < 1e-13);
         for (int64_t e = 0; e < COLS * B; ++e) {
-            double sum = 0;
-            for (int64_t l = 0; l < B; ++l) {
-                sum += after.data[e % COLS + l * COLS] * r[l * B + e / COLS];
-            }
+            double sum = SUM(l, 0, B, after.data[e % COLS + l * COLS] * r[l * B + e / COLS]);
             assert_true(fabs(sum - before.data[e]) < (t == 0 ? 1e-13 : 1e-7));
         }
     }
@@ -351,28 +347,21 @@ TEST(a_guess_is_mixed_with_noise)
 {
     enum { GUESSED = 20 };
     set_up(0.3);
-    AUTO(cs_dense) guess = {0};
     AUTO_OK(cs_krylov, k, cs_krylov_open(&space, false, 4, 5, &k));
-    OK(cs_dense_init(&guess, COLS, GUESSED));
+    AUTO_OK(cs_dense, guess, cs_dense_init(&guess, COLS, GUESSED));
     for (int64_t j = 0; j < GUESSED; ++j) {
         guess.data[3 * j + j * COLS] =
             j == 7 ? 0 : 1e-8 * (double)(j + 1); /* lengths do not count */
     }
     OK(cs_krylov_first(&k, &guess));
     assert_int_equal(k.next_active, B);
-    AUTO(cs_dense) w = panel_of(k.next, COLS);
+    CS_AUTO(cs_dense) w = panel_of(k.next, COLS);
     assert_true(orthonormality(&w) < 1e-13);
     for (int64_t j = 0; j < GUESSED; ++j) { /* each vector has its part in the block */
-        double part = 0;
-        for (int64_t c = 0; c < B; ++c) {
-            part += w.data[3 * j + c * COLS] * w.data[3 * j + c * COLS];
-        }
+        double part = SUM(c, 0, B, w.data[3 * j + c * COLS] * w.data[3 * j + c * COLS]);
         assert_true(j == 7 ? part < 1e-5 : part > 0.01);
     }
-    double noise = 0;
-    for (int64_t e = 0; e < COLS * B; ++e) {
-        noise += e % COLS % 3 != 0 ? w.data[e] * w.data[e] : 0;
-    }
+    double noise = SUM(e, 0, COLS * B, e % COLS % 3 != 0 ? w.data[e] * w.data[e] : 0);
     /* 40 entries a column of size 1e-3 / sqrt(60), under columns of about sqrt(19). */
     assert_true(sqrt(noise / B) > 1e-5 && sqrt(noise / B) < 1e-3);
     guess.data[5] = NAN;

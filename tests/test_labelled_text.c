@@ -1,4 +1,6 @@
 /* text/labelled_text: columns, headers, class numbers, splits, few labels, every bad line. */
+#include <stdlib.h>
+
 #include "corpus_support.h"
 #include "io/file.h"
 #include "io/npy.h"
@@ -19,7 +21,7 @@ TEST_IN_DIR(classes_in_byte_order)
 {
     const char *path =
         put(state, "a.tsv", "pos\tgood film\nneg\tbad film\r\n\nObj\tone\tmore\npos\tvery good");
-    AUTO(cs_labelled_text) t = read_text(path, &plain, NULL);
+    CS_AUTO(cs_labelled_text) t = read_text(path, &plain, NULL);
     assert_int_equal(t.count, 4);
     assert_int_equal(t.classes, 3);
     assert_null(t.pair);
@@ -45,7 +47,8 @@ TEST_IN_DIR(classes_in_byte_order)
 
 TEST_IN_DIR(whole_numbers_in_their_order)
 {
-    AUTO(cs_labelled_text) t = read_text(put(state, "n.tsv", "10\ta\n9\tb\n-1\tc\n"), &plain, NULL);
+    CS_AUTO(cs_labelled_text) t =
+        read_text(put(state, "n.tsv", "10\ta\n9\tb\n-1\tc\n"), &plain, NULL);
     assert_string_equal(t.class_name[0], "-1");
     assert_string_equal(t.class_name[1], "9");
     assert_string_equal(t.class_name[2], "10");
@@ -140,9 +143,7 @@ TEST_IN_DIR(sides_are_read_together)
 
 TEST_IN_DIR(bad_lines)
 {
-    static const struct {
-        const char *text, *part;
-    } bad[] = {
+    static const test_refusal bad[] = {
         {"", "bad.tsv: no documents"},
         {"\n\n", "bad.tsv: no documents"},
         {"label\ttext\n", "bad.tsv: no documents"},
@@ -155,7 +156,7 @@ TEST_IN_DIR(bad_lines)
     cs_labelled_text t;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
         assert_fails(cs_labelled_text_read(put(state, "bad.tsv", bad[i].text), &plain, NULL, &t),
-                     CS_ERR_INPUT, bad[i].part);
+                     CS_ERR_INPUT, bad[i].reason);
     }
     const cs_labelled_options pair = {.corpus = {.pair_column = 3}}, negative = {.limit = -1};
     assert_fails(cs_labelled_text_read(put(state, "bad.tsv", "1\ta\tb\n1\ta\n"), &pair, NULL, &t),
@@ -191,7 +192,7 @@ static void assert_example(cs_labelled_text *t, int64_t i, const char *class, co
 TEST_IN_DIR(every_format_of_corpora)
 {
     cs_labelled_options o = {.corpus = {.format = CS_FORMAT_SPACE}};
-    AUTO(cs_labelled_text) t =
+    CS_AUTO(cs_labelled_text) t =
         read_text(put(state, "q.label", "DESC how far\nENTY what\n"), &o, NULL);
     assert_example(&t, 0, "DESC", "how far");
     cs_labelled_text_free(&t);
@@ -246,9 +247,9 @@ TEST_IN_DIR(a_source_of_both_sides)
     }
     const char *path = put(state, "t.tsv", text);
     const cs_labelled_options both = {.corpus = {.test_share = 0.4, .seed = 7}, .split = true};
-    AUTO(cs_labelled_text) train = read_text(path, &both, NULL),
-                           test = read_text(path, &both, &train);
-    AUTO(cs_corpus) corpus = {0};
+    CS_AUTO(cs_labelled_text) train = read_text(path, &both, NULL),
+                              test = read_text(path, &both, &train);
+    CS_AUTO(cs_corpus) corpus = {0};
     OK(cs_corpus_load(path, &both.corpus, &corpus));
     assert_int_equal(train.count + test.count, 100);
     int64_t from[2] = {0};
@@ -269,7 +270,7 @@ TEST_IN_DIR(a_named_corpus_has_its_split)
     put(state, "wordnet.tsv",
         "1\tact\ttrain\tone\n2\tbody\ttest\ttwo\n3\tbody\ttrain\tthree\n4\tact\ttrain\tfour\n");
     setenv("COSPEC_CACHE", in_dir(state, ""), 1);
-    AUTO(cs_labelled_text) train = read_text("wordnet", &plain, NULL), again = {0}, test = {0};
+    CS_AUTO(cs_labelled_text) train = read_text("wordnet", &plain, NULL), again = {0}, test = {0};
     assert_int_equal(train.count, 3);
     assert_int_equal(train.classes, 2);
     assert_string_equal(train.text[2], "four");
@@ -363,16 +364,12 @@ TEST_IN_DIR(few_labels)
     OK(cs_few_shot("8", &three, 4, &n, &index));
     OK(cs_few_shot("10%", &two, 4, &more, &big));
     for (int64_t i = 0; i < n; ++i) {
-        for (int64_t j = 0; j < more; ++j) {
-            same += value[index[i]] < 2 && index[i] == big[j];
-        }
+        same += COUNT(j, 0, more, value[index[i]] < 2 && index[i] == big[j]);
     }
     assert_int_equal(same, 16);
     cs_free(big);
     OK(cs_few_shot("8", &three, 5, &more, &big));
-    for (int64_t i = 0; i < n; ++i) {
-        other += index[i] != big[i];
-    }
+    other += COUNT(i, 0, n, index[i] != big[i]);
     assert_true(other > n / 2);
     cs_free(big);
     cs_free(index);

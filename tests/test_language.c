@@ -6,18 +6,15 @@
 #include "plan/spec.h"
 #include "small_corpus.h"
 #include "stats/jackknife.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 #include "test.h"
 
 enum { DOCUMENTS = 40, VOCAB = 9, BLOCKS = 4, K = 3 };
 
 static cs_corpus corpus_of(void)
 {
-    int64_t length[DOCUMENTS];
     cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 3);
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        length[d] = 3 + cs_rng_below(&rng, 7);
-    }
+    ARRAY(int64_t, length, DOCUMENTS, d, 3 + cs_rng_below(&rng, 7));
     return small_corpus(DOCUMENTS, length, VOCAB, 2, 12);
 }
 
@@ -46,12 +43,9 @@ static void choose(uint64_t seed, int block, uint8_t *part)
 static void mean_of_quarters(const document_events *e, const uint8_t *part, const double *scale,
                              double *q)
 {
-    uint8_t quarter[DOCUMENTS];
     double pairs[VOCAB * VOCAB];
     memset(q, 0, sizeof pairs);
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        quarter[d] = part[d] == CS_LEFT_OUT ? CS_LEFT_OUT : part[d] / 2;
-    }
+    ARRAY(uint8_t, quarter, DOCUMENTS, d, part[d] == CS_LEFT_OUT ? CS_LEFT_OUT : part[d] / 2);
     for (int f = 0; f < 4; ++f) {
         for (int g = f + 1; g < 4; ++g) {
             const cs_pair_options o = {.part = quarter,
@@ -71,21 +65,18 @@ static void mean_of_quarters(const document_events *e, const uint8_t *part, cons
 static double spectrum_of(cs_population_estimate estimate, const document_events *e,
                           const uint8_t *part, cs_dense *m, double *value)
 {
-    double p[VOCAB] = {0}, all = 0, scale[VOCAB], pairs[VOCAB * VOCAB], up[VOCAB];
+    double p[VOCAB] = {0}, all = 0, pairs[VOCAB * VOCAB], up[VOCAB];
     for (int64_t i = 0; i < e->count; ++i) {
         const double w = part[e->document[i]] == CS_LEFT_OUT ? 0 : e->weight[i];
         p[e->token[i]] += w;
         all += w;
     }
-    for (int v = 0; v < VOCAB; ++v) {
-        scale[v] = p[v] > 0 ? sqrt(all / p[v]) : 0;
-    }
+    ARRAY(double, scale, VOCAB, v, p[v] > 0 ? sqrt(all / p[v]) : 0);
     const cs_pair_options o = {.part = part, .chosen = 0xff, .scale = scale};
     const double seen = estimate == CS_DISTINCT_DOCUMENT ? pairs_by_events(e, &o, VOCAB, pairs) : 1;
     if (estimate == CS_CROSS_FIT) mean_of_quarters(e, part, scale, pairs);
-    AUTO(cs_dense) copy = {0};
     OK(cs_dense_init(m, VOCAB, VOCAB));
-    OK(cs_dense_init(&copy, VOCAB, VOCAB));
+    AUTO_OK(cs_dense, copy, cs_dense_init(&copy, VOCAB, VOCAB));
     for (int i = 0; i < VOCAB * VOCAB; ++i) {
         m->data[i % VOCAB + i / VOCAB * m->ld] = pairs[i] / seen;
         copy.data[i % VOCAB + i / VOCAB * copy.ld] = pairs[i] / seen;
@@ -99,7 +90,7 @@ static double spectrum_of(cs_population_estimate estimate, const document_events
 
 static void compare(cs_population_estimate estimate)
 {
-    AUTO(cs_corpus) corpus = corpus_of();
+    CS_AUTO(cs_corpus) corpus = corpus_of();
     const cs_cooc_options build = build_of("all");
     const bool distinct = estimate == CS_DISTINCT_DOCUMENT;
     const cs_language_options o = {
@@ -107,7 +98,7 @@ static void compare(cs_population_estimate estimate)
     const document_events e = events_of(&corpus, &build);
     double value[VOCAB], one[VOCAB], lambda2[BLOCKS], tail1[BLOCKS], low, high;
     uint8_t part[DOCUMENTS];
-    AUTO(cs_dense) m = {0};
+    CS_AUTO(cs_dense) m = {0};
     const cs_population_options sums = {.threads = 1};
     cs_population p = {0};
     AUTO_OK(cs_language, l, cs_language_of(&corpus, &build, &o, &l));
@@ -116,10 +107,7 @@ static void compare(cs_population_estimate estimate)
     const double seen = spectrum_of(estimate, &e, part, &m, value);
     OK(cs_population_of(&counts, part, &sums, &p));
     const double *sum4 = distinct ? &p.distinct.sum_sigma4 : &p.cross_fit.sum_sigma4;
-    double trace = 0;
-    for (int v = 0; v < VOCAB; ++v) {
-        trace += value[v];
-    }
+    double trace = SUM(v, 0, VOCAB, value[v]);
     assert_int_equal(l.documents, DOCUMENTS);
     assert_true(!distinct || fabs(l.seen.value - seen) < 1e-12);
     assert_true(l.seen.value > 0 && l.seen.value <= 1);
@@ -128,10 +116,7 @@ static void compare(cs_population_estimate estimate)
         double square = 0, norm = 0;
         assert_true(fabs(l.lambda[j].value - value[j]) < 1e-8);
         for (int i = 0; i < VOCAB; ++i) {
-            double product = 0;
-            for (int u = 0; u < VOCAB; ++u) {
-                product += m.data[i + u * m.ld] * l.v.data[u + j * l.v.ld];
-            }
+            double product = SUM(u, 0, VOCAB, m.data[i + u * m.ld] * l.v.data[u + j * l.v.ld]);
             const double off = product - value[j] * l.v.data[i + j * l.v.ld];
             square += off * off;
             norm += l.v.data[i + j * l.v.ld] * l.v.data[i + j * l.v.ld];
@@ -140,7 +125,7 @@ static void compare(cs_population_estimate estimate)
     }
     assert_true(fabs(l.tail[2].value - (*sum4 - value[0] * value[0] - value[1] * value[1])) < 1e-7);
     for (int b = 0; b < BLOCKS; ++b) {
-        AUTO(cs_dense) part_m = {0};
+        CS_AUTO(cs_dense) part_m = {0};
         choose(7, b, part);
         (void)spectrum_of(estimate, &e, part, &part_m, one);
         OK(cs_population_of(&counts, part, &sums, &p));
@@ -151,9 +136,7 @@ static void compare(cs_population_estimate estimate)
     assert_true(fabs(l.tail[1].se - cs_jackknife_error(BLOCKS, tail1, 1)) < 1e-7);
     /* Plain and corrected by hand; of the lower end what noise up to less the last eigenvalue leaves. */
     double mean = 0, noise = fmax(0, -value[VOCAB - 1]);
-    for (int b = 0; b < BLOCKS; ++b) {
-        mean += lambda2[b] / BLOCKS;
-    }
+    mean += SUM(b, 0, BLOCKS, lambda2[b] / BLOCKS);
     const double width = l.lambda[1].se * cs_student_width(0.95, BLOCKS - 1),
                  center = BLOCKS * value[1] - (BLOCKS - 1) * mean;
     low = fmin(center, value[1]) - width;
@@ -178,7 +161,7 @@ TEST(eigenpairs_and_errors_are_those_of_all_pairs)
  * counts meet up to sampling; each interval (99.99%) holds the count of the eigenvalues. */
 TEST(counts_of_the_density_hold_the_eigenvalues)
 {
-    AUTO(cs_corpus) corpus = corpus_of();
+    CS_AUTO(cs_corpus) corpus = corpus_of();
     const cs_cooc_options build = build_of("nearest:1");
     const cs_language_options o = {.k = 1, .seed = 7, .threads = 1};
     const cs_spectrum_density_options d = {.samples = 400,
@@ -188,7 +171,7 @@ TEST(counts_of_the_density_hold_the_eigenvalues)
                                            .spectrum = {.seed = 1, .threads = 1}};
     uint8_t part[DOCUMENTS];
     double value[VOCAB], sum = 0, square = 0, negative = 0;
-    AUTO(cs_dense) m = {0};
+    CS_AUTO(cs_dense) m = {0};
     json_t *json = NULL, *point;
     size_t i;
     AUTO_OK(cs_language, l, cs_language_of(&corpus, &build, &o, &l));
@@ -229,7 +212,7 @@ TEST(counts_of_the_density_hold_the_eigenvalues)
 
 TEST(what_says_nothing_is_refused)
 {
-    AUTO(cs_corpus) corpus = corpus_of();
+    CS_AUTO(cs_corpus) corpus = corpus_of();
     cs_language l = {0};
     cs_cooc_options build = build_of("unique");
     cs_language_options o = {.k = 2, .threads = 1};

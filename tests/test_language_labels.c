@@ -98,13 +98,10 @@ static void alpha_of(const document_events *e, const int *label, int block, doub
 
 TEST(alpha_is_that_of_all_pairs_of_events)
 {
-    int64_t length[DOCUMENTS];
     int label[DOCUMENTS];
     cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 3);
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        length[d] = 3 + cs_rng_below(&rng, 5);
-    }
-    AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, VOCAB, CLASSES, 12);
+    ARRAY(int64_t, length, DOCUMENTS, d, 3 + cs_rng_below(&rng, 5));
+    CS_AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, VOCAB, CLASSES, 12);
     corpus.label[3] = -1; /* is a separate class */
     for (int d = 0; d < DOCUMENTS; ++d) {
         label[d] = corpus.label[d] < 0 ? CLASSES : corpus.label[d];
@@ -145,8 +142,8 @@ typedef struct {
 
 static truth truth_of(const cs_cooc_options *build)
 {
-    AUTO(cs_spectrum) s = {0};
-    AUTO(cs_statements) statements = {0};
+    CS_AUTO(cs_spectrum) s = {0};
+    CS_AUTO(cs_statements) statements = {0};
     truth t = {.alpha = 1};
     json_auto_t *record = NULL;
     const cs_spectrum_options so = {.threads = 1};
@@ -179,7 +176,7 @@ static truth truth_of(const cs_cooc_options *build)
         }
     }
     OK(cs_spectrum_of(a, &so, &s));
-    AUTO(cs_result) *result = cs_result_new();
+    CS_AUTO(cs_result) *result = cs_result_new();
     OK(cs_theorem_41(&m.matrix, &s, "law", &in, &statements,
                      cs_item_array(cs_result_root(result), "rows")));
     OK(cs_result_json(result, &record));

@@ -61,10 +61,8 @@ static uint64_t revealed(const cs_task *task, const cs_model_config *config, con
     cs_rng keep = cs_rng_at(SEED, CS_STREAM_KEPT, key);
     cs_rng replace = cs_rng_at(SEED, CS_STREAM_REPLACE, key);
     uint64_t shown = 0;
-    int64_t left = 0, stay;
-    for (int64_t i = 0; i < plan->length; ++i) {
-        left += plan->weight[i] > 0;
-    }
+    int64_t stay;
+    int64_t left = COUNT(i, 0, plan->length, plan->weight[i] > 0);
     stay = config->decoder.layers == 0 ? left : (int64_t)(task->delta * (double)left + 0.5);
     for (int64_t i = 0; i < plan->length; ++i) {
         if (!(plan->weight[i] > 0)) {
@@ -93,9 +91,8 @@ static uint64_t may_see(const cs_task *task, const cs_model_config *config, int6
     if (o->kind == CS_OBJ_OFFSET_AR) { /* one row a prefix, in order */
         return (one << (nth + (o->empty_prefix == CS_PREFIX_NONE))) - 1;
     }
-    AUTO(cs_plan) plan = {0};
     cs_rng rng = cs_rng_at(SEED, CS_STREAM_PLAN, key);
-    OK(cs_plan_init(&plan, s));
+    AUTO_OK(cs_plan, plan, cs_plan_init(&plan, s));
     OK(cs_plan_sample_training(o, &rng, &plan));
     bool mae = cs_form_of(task, config) == CS_FORM_MAE;
     bool causal = mae && config->decoder.attention == CS_DECODER_CAUSAL_CROSS;
@@ -139,7 +136,7 @@ static void change_token(probe *p, rig *r, const cs_batch *base, const double *z
                                   {batch_text + 2, SECOND, 4, NULL, NULL}};
     int64_t cols = r->net.graph.tensor[r->net.loss.logits].cols, nth = 0;
     uint64_t key = (uint64_t)p->step << 20 | 3;
-    AUTO(cs_batch) changed = {0};
+    CS_AUTO(cs_batch) changed = {0};
     build(p, r, example, &changed);
     double *y = logits(r, &changed);
     assert_int_equal(changed.events, base->events);
@@ -188,10 +185,10 @@ static void probe_task(const cs_task *task, const cs_model_config *config, const
     const cs_example example[] = {{batch_text, FIRST, 3, NULL, NULL},
                                   {batch_text + 2, SECOND, 4, NULL, NULL}};
     probe p = {.task = task, .config = config, .name = name};
-    AUTO_BY(rig_close, rig) r = {0};
+    CS_AUTO_BY(rig_close, rig) r = {0};
     rig_open(task, config, backend, &r);
     for (p.step = 0; p.step < 3; ++p.step) {
-        AUTO(cs_batch) base = {0};
+        CS_AUTO(cs_batch) base = {0};
         build(&p, &r, example, &base);
         double *z = logits(&r, &base);
         for (int64_t place = 0; place < FIRST; ++place) {
@@ -304,7 +301,7 @@ TEST(batches_load_into_networks_of_their_form)
     cs_task task = batch_task("ar"), other = batch_task("permuted-ar");
     cs_model_config config = batch_config(CS_FORM_TWO_STREAM);
     AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
-    AUTO_BY(rig_close, rig) r = {0};
+    CS_AUTO_BY(rig_close, rig) r = {0};
     rig_open(&task, &config, backend, &r);
     const cs_example example[] = {{batch_text, MOST + 1, 0, NULL, NULL}};
     cs_run_key key = {0};
@@ -323,7 +320,7 @@ TEST(weights_are_scaled)
     cs_task task = batch_task("ar");
     cs_model_config config = batch_config(CS_FORM_SINGLE);
     AUTO_OK(cs_backend, *backend, cs_backend_ref64(&backend));
-    AUTO_BY(rig_close, rig) r = {0};
+    CS_AUTO_BY(rig_close, rig) r = {0};
     rig_open(&task, &config, backend, &r);
     const cs_example example[] = {{batch_text, FIRST, 0, NULL, NULL},
                                   {batch_text, 1, 0, NULL, NULL}};
@@ -351,7 +348,7 @@ TEST(the_spectral_loss_wants_masses)
     cs_task task = batch_task("ar");
     cs_model_config config = batch_config(CS_FORM_LINEAR);
     AUTO_OK(cs_backend, *backend, cs_backend_ref64(&backend));
-    AUTO_BY(rig_close, rig) r = {0};
+    CS_AUTO_BY(rig_close, rig) r = {0};
     OK(cs_task_sizes(&task, &config, SEQUENCES, MOST, &r.sizes));
     r.sizes.loss = CS_LOSS_SPECTRAL;
     r.sizes.spectral_factor = 2;
@@ -365,10 +362,8 @@ TEST(the_spectral_loss_wants_masses)
     assert_fails(cs_batch_load(&b, &r.net, 1, NULL, (cs_run_key){0}, r.run), CS_ERR_USAGE,
                  "probabilities of the targets");
     /* sum_r -2 z_r[target] + sum_j mass_j z_rj^2 */
-    double mass[VOCAB], z[FIRST * VOCAB], expected = 0, loss;
-    for (int j = 0; j < VOCAB; ++j) {
-        mass[j] = (double)(j + 1) / (VOCAB * (VOCAB + 1) / 2.0);
-    }
+    double z[FIRST * VOCAB], expected = 0, loss;
+    ARRAY(double, mass, VOCAB, j, (double)(j + 1) / (VOCAB * (VOCAB + 1) / 2.0));
     OK(cs_batch_load(&b, &r.net, 1, mass, (cs_run_key){0}, r.run));
     OK(cs_run_forward(r.run));
     OK(cs_run_sum(r.run, r.net.loss.value, &loss));
@@ -378,10 +373,8 @@ TEST(the_spectral_loss_wants_masses)
         expected -= 2 * z[e * VOCAB + b.loss.target[e]];
         size +=
             2 * (z[e * VOCAB + b.loss.target[e]] < 0 ? -1 : 1) * z[e * VOCAB + b.loss.target[e]];
-        for (int j = 0; j < VOCAB; ++j) {
-            expected += mass[j] * z[e * VOCAB + j] * z[e * VOCAB + j];
-            size += mass[j] * z[e * VOCAB + j] * z[e * VOCAB + j];
-        }
+        expected += SUM(j, 0, VOCAB, mass[j] * z[e * VOCAB + j] * z[e * VOCAB + j]);
+        size += SUM(j, 0, VOCAB, mass[j] * z[e * VOCAB + j] * z[e * VOCAB + j]);
     }
     assert_true(loss - expected < 1e-13 * size && expected - loss < 1e-13 * size);
 }

@@ -64,7 +64,7 @@ TEST(contexts_are_the_rows_of_the_toy_matrix)
                                                   CS_OBJ_PERMUTED_AR, CS_OBJ_MASKED, CS_OBJ_AR}[i]);
         toy.literal = i == 4;
         toy.objective.empty_prefix = i == 5 ? CS_PREFIX_SHARED : CS_PREFIX_NONE;
-        AUTO_BY(close_world, world) w = {0};
+        CS_AUTO_BY(close_world, world) w = {0};
         cs_spectrum_options all = {0};
         open_world(&toy, &w);
         AUTO_OK(cs_labelled, m, cs_toy_matrix(&toy, 0, &m));
@@ -83,7 +83,7 @@ TEST(contexts_have_their_tokens)
 {
     cs_toy toy = toy_of(CS_OBJ_PERMUTED_AR);
     toy.literal = true;
-    AUTO_BY(close_world, world) w = {0};
+    CS_AUTO_BY(close_world, world) w = {0};
     open_world(&toy, &w);
     const cs_toy_contexts *c = &w.contexts;
     assert_int_equal(c->vocab, 24);
@@ -94,11 +94,10 @@ TEST(contexts_have_their_tokens)
             assert_in_range(c->token[i], 0, 23);
             assert_true(i == c->ptr[x] || c->token[i] / 6 > c->token[i - 1] / 6);
         }
-        for (int64_t y = 0; y < x; ++y) {
-            assert_false(c->ptr[y + 1] - c->ptr[y] == n &&
-                         memcmp(c->token + c->ptr[x], c->token + c->ptr[y],
-                                (size_t)n * sizeof *c->token) == 0);
-        }
+        assert_each(
+            y, 0, x,
+            !(c->ptr[y + 1] - c->ptr[y] == n && memcmp(c->token + c->ptr[x], c->token + c->ptr[y],
+                                                       (size_t)n * sizeof *c->token) == 0));
     }
 }
 
@@ -131,9 +130,7 @@ TEST(sequences_are_those_of_the_model)
     int32_t token[4];
     assert_true(cs_toy_sequences(&toy) == 48);
     cs_toy_sequence(&toy, 47, token); /* class 2, all digits 1: offset 5 of each position's 6 */
-    for (int i = 0; i < 4; ++i) {
-        assert_int_equal(token[i], 6 * i + 5);
-    }
+    assert_each(i, 0, 4, token[i] == 6 * i + 5);
     cs_rng rng = cs_rng_at(1, CS_STREAM_TEST, 0);
     for (int n = 0; n < 100; ++n) {
         cs_toy_sequence_draw(&toy, &rng, token);
@@ -179,8 +176,8 @@ TEST(the_optimum_is_the_minimum)
         cs_toy toy = toy_of(i < 2 ? CS_OBJ_MASKED : CS_OBJ_DIVERSE_AR);
         double factor = i % 2 ? 1 : 2;
         int64_t width = i < 2 ? 3 : 6;
-        AUTO_BY(close_world, world) w = {0};
-        AUTO(cs_dense) f = {0}, o = {0};
+        CS_AUTO_BY(close_world, world) w = {0};
+        CS_AUTO(cs_dense) f = {0}, o = {0};
         open_world(&toy, &w);
         OK(optimum(&w.target, width, factor, &f, &o));
         stretch(&f, &o);
@@ -191,9 +188,7 @@ TEST(the_optimum_is_the_minimum)
         assert_each(j, 0, l.t, l.left[j] < 1e-12 && l.right[j] < 1e-12);
         assert_true(l.left_range < 1e-24 && l.right_range < 1e-24);
         double sum = 0; /* masked: three ones; diverse-ar: three ones and 3 cos^2, theorem-4-2.md */
-        for (int64_t j = 0; j < width; ++j) {
-            sum += w.target.spectrum.sigma[j] * w.target.spectrum.sigma[j];
-        }
+        sum += SUM(j, 0, width, w.target.spectrum.sigma[j] * w.target.spectrum.sigma[j]);
         assert_true(fabs(l.minimum + factor * factor / 4 * sum) < 1e-12);
         assert_true(i >= 2 || fabs(l.minimum + factor * factor / 4 * 3) < 1e-12);
     }
@@ -216,8 +211,8 @@ TEST(wrong_factors_are_above_it)
     int useful = 0;
     for (int i = 0; i < 60; ++i) {
         cs_toy toy = toy_of(i % 2 ? CS_OBJ_MASKED : CS_OBJ_DIVERSE_AR);
-        AUTO_BY(close_world, world) w = {0};
-        AUTO(cs_dense) f = {0}, o = {0};
+        CS_AUTO_BY(close_world, world) w = {0};
+        CS_AUTO(cs_dense) f = {0}, o = {0};
         int64_t width = 3 + i % 5;
         double factor = i % 3 ? 2 : 1;
         open_world(&toy, &w);
@@ -239,8 +234,8 @@ TEST(wrong_factors_are_above_it)
 TEST(bad_factors)
 {
     cs_toy toy = toy_of(CS_OBJ_MASKED);
-    AUTO_BY(close_world, world) w = {0};
-    AUTO(cs_dense) f = {0}, o = {0};
+    CS_AUTO_BY(close_world, world) w = {0};
+    CS_AUTO(cs_dense) f = {0}, o = {0};
     cs_learned l = {0};
     open_world(&toy, &w);
     OK(optimum(&w.target, 3, 2, &f, &o));
@@ -255,7 +250,7 @@ TEST(bad_factors)
 
 static cs_linear_reach reach_of(const cs_toy *toy, int64_t width, double *least)
 {
-    AUTO_BY(close_world, world) w = {0};
+    CS_AUTO_BY(close_world, world) w = {0};
     cs_linear_reach reach;
     open_world(toy, &w);
     OK(cs_linear_reach_of(&w.target, &w.contexts, width, 2, &reach));
@@ -311,9 +306,7 @@ TEST(verdicts)
     cs_linear_reach whole = {-1.5, -1.5}, part = {-1.2, -1.3};
     AUTO_OK(cs_statements, list, cs_learned_state(&l, "m", "toy", &whole, 0.05, &list));
     assert_int_equal(list.count, 3);
-    for (int64_t i = 0; i < list.count; ++i) {
-        assert_int_equal(list.item[i].verdict, CS_PASS);
-    }
+    assert_each(i, 0, list.count, list.item[i].verdict == CS_PASS);
     cs_statements_free(&list);
     l.right = &far; /* too little training is no refutation */
     OK(cs_learned_state(&l, "m", "toy", NULL, 0.05, &list));
@@ -352,11 +345,11 @@ TEST(entropy_verdicts)
 
 static cs_status everything(const cs_toy *toy)
 {
-    AUTO_BY(close_world, world) w = {0};
-    AUTO(cs_dense) f = {0}, o = {0};
-    AUTO(cs_learned) l = {0};
+    CS_AUTO_BY(close_world, world) w = {0};
+    CS_AUTO(cs_dense) f = {0}, o = {0};
+    CS_AUTO(cs_learned) l = {0};
     cs_linear_reach reach;
-    AUTO(cs_statements) list = {0};
+    CS_AUTO(cs_statements) list = {0};
     cs_status status = cs_toy_contexts_of(toy, 1 << 15, &w.contexts);
     if (status == CS_OK &&
         (status = cs_learned_target_of(&w.contexts.a, NULL, &w.target)) == CS_OK &&

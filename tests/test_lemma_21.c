@@ -1,16 +1,16 @@
 /* Lemma 2.1 with its premise and Theorem 2.2 as statements: on models whose tables and biases are
  * known, and on planted rows. */
-#include "analysis/theorems/lemma_21.h"
+#include "analysis/theorems/theorem_22.h"
 #include "io_support.h"
 #include "mask_rank_support.h"
 #include "model_support.h"
 #include "statement_support.h"
 #include "stats/jackknife.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 
 TEST(statements)
 {
-    AUTO_BY(free_training, training) t = make_training(&MASKED_RECIPE, "");
+    CS_AUTO_BY(free_training, training) t = make_training(&MASKED_RECIPE, "");
     cs_mask_rank_options o = model_options(false);
     AUTO_OK(cs_mask_rank, r, cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
     AUTO_OK(cs_statements, list, cs_lemma_21(&t.model, &r, 9, "tiny", &list));
@@ -77,8 +77,8 @@ TEST(statements)
 /* Planted: real rows in 4 of 8 directions, [MASK]s outside. Both claims of Theorem 2.2 hold. */
 TEST(statements_of_planted_rows)
 {
-    AUTO_BY(free_training, training) t = make_training(&MASKED_RECIPE, "");
-    AUTO_FREE planted *p = plant();
+    CS_AUTO_BY(free_training, training) t = make_training(&MASKED_RECIPE, "");
+    CS_AUTO_FREE planted *p = plant();
     cs_mask_rank_options o = options_of(false);
     axes(p, 5, 2);
     AUTO_OK(cs_mask_rank, r, study(p, p, &o, &r));
@@ -103,7 +103,7 @@ static const cs_mask_rank *studied;
 static cs_status lemma_once(const char *path)
 {
     (void)path;
-    AUTO(cs_statements) list = {0};
+    CS_AUTO(cs_statements) list = {0};
     cs_status status = cs_lemma_21(&held.model, studied, 9, "tiny", &list);
     return status;
 }

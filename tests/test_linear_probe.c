@@ -23,7 +23,6 @@ static double plain_gradient(const cs_linear_probe *p, const cs_rows *x, const d
     double *g = cs_calloc(d * k + k, sizeof *g), *z = cs_alloc(d + k, sizeof *z), *s = z + d;
     assert_true(g && z);
     for (int64_t i = 0; i < n; ++i) {
-        double sum = 0;
         OK(cs_rows_read_f64(x, i, 1, z));
         memcpy(s, p->intercept, sizeof(double) * (size_t)k);
         for (int64_t j = 0; j < d; ++j) {
@@ -32,9 +31,7 @@ static double plain_gradient(const cs_linear_probe *p, const cs_rows *x, const d
                 s[c] += z[j] * p->weight[j * k + c];
             }
         }
-        for (int64_t c = 0; c < k; ++c) {
-            sum += exp(s[c]);
-        }
+        double sum = SUM(c, 0, k, exp(s[c]));
         for (int64_t c = 0; c < k; ++c) {
             bool own = p->class_of && (double)p->class_of[c] == y[i];
             double r = p->class_of ? class_weight[(int)y[i]] * (exp(s[c]) / sum - (own ? 1.0 : 0.0))
@@ -78,7 +75,7 @@ TEST(one_feature_of_two_values)
         }
         cs_rows rows = cs_rows_of_f64(40, 1, x, "x");
         const cs_linear_probe_options o = one_penalty(&penalties[t / 2]);
-        AUTO(cs_linear_probe) p = probe_fitted(&rows, y, 2, &o);
+        CS_AUTO(cs_linear_probe) p = probe_fitted(&rows, y, 2, &o);
         assert_true(p.converged && p.gradient <= REACHED);
         assert_true(p.mean[0] == 3 && fabs(p.scale[0] - 0.5) <= 1e-15);
         /* f is strongly convex in W: |W - W*| <= |grad f| / penalty. */
@@ -101,7 +98,7 @@ TEST(shares_alone)
     const double penalty = 1;
     cs_linear_probe_options o = one_penalty(&penalty);
     cs_rows rows = cs_rows_of_f64(12, 1, x, "x");
-    AUTO(cs_linear_probe) p = probe_fitted(&rows, y, 3, &o);
+    CS_AUTO(cs_linear_probe) p = probe_fitted(&rows, y, 3, &o);
     double mean = (log(2) + log(4) + log(6)) / 3;
     assert_true(fabs(p.intercept[0] - log(2) + mean) <= 1e-12);
     assert_true(fabs(p.intercept[2] - log(6) + mean) <= 1e-12);
@@ -120,7 +117,7 @@ TEST(gradients_by_differences)
     cs_rows rows = probe_rows(&s);
     for (int form = 0; form < 3; ++form) {
         const cs_probe_sample sample = {&rows, N, NULL, s.y, form < 2 ? K : 0, form == 1};
-        AUTO(cs_linear_probe) p = {0};
+        CS_AUTO(cs_linear_probe) p = {0};
         AUTO_OK(cs_probe_problem, q, cs_probe_pose(&sample, 2, &p, &q));
         q.penalty = 0.3;
         double x[D * K + K], g[D * K + K], scratch[D * K + K], f, up, down;
@@ -149,17 +146,15 @@ TEST(stationary_by_plain_loops)
     probe_fill(&s, 2);
     cs_rows rows = probe_rows(&s);
     const double penalties[2] = {0.1, 1e-3};
-    double number[K] = {0}, weights[K];
+    double number[K] = {0};
     for (int i = 0; i < N; ++i) {
         number[(int)s.y[i]] += 1;
     }
-    for (int c = 0; c < K; ++c) {
-        weights[c] = N / (K * number[c]);
-    }
+    ARRAY(double, weights, K, c, N / (K * number[c]));
     for (int t = 0; t < 4; ++t) {
         cs_linear_probe_options o = one_penalty(&penalties[t % 2]);
         o.balanced = t >= 2;
-        AUTO(cs_linear_probe) p = probe_fitted(&rows, s.y, K, &o);
+        CS_AUTO(cs_linear_probe) p = probe_fitted(&rows, s.y, K, &o);
         assert_true(p.converged && p.gradient <= REACHED && p.iterations > 0);
         assert_true(plain_gradient(&p, &rows, s.y, o.balanced ? weights : ones, penalties[t % 2]) <=
                     REACHED + 1e-13);
@@ -182,7 +177,7 @@ TEST(equivariance)
     const double penalty = 0.01;
     const cs_linear_probe_options o = one_penalty(&penalty);
     cs_rows a = probe_rows(&s), b = probe_rows(&t);
-    AUTO(cs_linear_probe) p = probe_fitted(&a, s.y, K, &o), q = probe_fitted(&b, t.y, K, &o);
+    CS_AUTO(cs_linear_probe) p = probe_fitted(&a, s.y, K, &o), q = probe_fitted(&b, t.y, K, &o);
     for (int c = 0; c < K; ++c) {
         assert_each(j, 0, D,
                     fabs(p.weight[j * K + c] - q.weight[j * K + renamed[c]]) <=
@@ -194,11 +189,8 @@ TEST(equivariance)
     double guess[N], other[N];
     OK(cs_linear_probe_predict(&p, &a, 2, guess));
     OK(cs_linear_probe_predict(&q, &a, 2, other));
-    int64_t right = 0;
-    for (int i = 0; i < N; ++i) {
-        assert_true(other[i] == renamed[(int)guess[i]]);
-        right += guess[i] == s.y[i];
-    }
+    assert_each(i, 0, N, other[i] == renamed[(int)guess[i]]);
+    int64_t right = COUNT(i, 0, N, guess[i] == s.y[i]);
     assert_true((double)right / N == p.train_accuracy && p.train_accuracy > 0.6);
 }
 
@@ -209,10 +201,10 @@ TEST(threads_do_not_matter)
     cs_rows rows = probe_rows(&s);
     for (int64_t classes = 0; classes <= K; classes += K) {
         cs_linear_probe_options o = {.threads = 1, .seed = 4};
-        AUTO(cs_linear_probe) one = probe_fitted(&rows, s.y, classes, &o);
+        CS_AUTO(cs_linear_probe) one = probe_fitted(&rows, s.y, classes, &o);
         assert_int_equal(one.steps, 7);
         for (o.threads = 2; o.threads <= 5; o.threads += 3) {
-            AUTO(cs_linear_probe) many = probe_fitted(&rows, s.y, classes, &o);
+            CS_AUTO(cs_linear_probe) many = probe_fitted(&rows, s.y, classes, &o);
             assert_int_equal(one.chosen, many.chosen);
             assert_int_equal(one.iterations, many.iterations);
             assert_memory_equal(one.step, many.step, sizeof *one.step * 7);
@@ -234,7 +226,7 @@ TEST(ridge_of_one_feature)
     const double x[5] = {1, 2, 3, 4, 5}, y[5] = {20, 10, 40, 30, 50}, penalty = 0.25;
     cs_rows rows = cs_rows_of_f64(5, 1, x, "x");
     const cs_linear_probe_options o = one_penalty(&penalty);
-    AUTO(cs_linear_probe) p = probe_fitted(&rows, y, 0, &o);
+    CS_AUTO(cs_linear_probe) p = probe_fitted(&rows, y, 0, &o);
     assert_true(p.converged && fabs(p.weight[0] - 0.8 / 1.25) <= 1e-14);
     assert_true(p.value_mean == 30 && isnan(p.least_margin) && !p.class_of);
     double guess[5];
@@ -257,7 +249,7 @@ TEST(ridge_is_stationary)
     o.tolerance = 1e-12;
     for (int wide = 0; wide < 2; ++wide) {
         cs_rows rows = wide ? cs_rows_of_f64(20, 100, s.x, "x") : probe_rows(&s);
-        AUTO(cs_linear_probe) p = probe_fitted(&rows, s.y, 0, &o);
+        CS_AUTO(cs_linear_probe) p = probe_fitted(&rows, s.y, 0, &o);
         assert_true(p.converged && p.gradient <= 1e-12);
         assert_true(plain_gradient(&p, &rows, s.y, NULL, penalty) <= 1e-12 + 1e-13);
     }
@@ -276,7 +268,7 @@ TEST(constant_features_are_left_out)
     const double penalty = 0.01;
     const cs_linear_probe_options o = one_penalty(&penalty);
     cs_rows a = probe_rows(&s), b = cs_rows_of_f64(N, D + 2, wide, "wide");
-    AUTO(cs_linear_probe) p = probe_fitted(&a, s.y, K, &o), q = probe_fitted(&b, s.y, K, &o);
+    CS_AUTO(cs_linear_probe) p = probe_fitted(&a, s.y, K, &o), q = probe_fitted(&b, s.y, K, &o);
     assert_int_equal(q.constant, 2);
     assert_memory_equal(p.weight, q.weight + K, sizeof(double) * D * K);
     assert_each(c, 0, K, q.weight[c] == 0 && q.weight[(D + 1) * K + c] == 0);
@@ -287,15 +279,12 @@ TEST(fewer_rows_than_features)
 {
     static probe_data s;
     probe_fill(&s, 7);
-    double y[20];
-    for (int i = 0; i < 20; ++i) {
-        y[i] = i % 2;
-    }
+    ARRAY(double, y, 20, i, i % 2);
     const double penalty = 1e-5;
     cs_linear_probe_options o = one_penalty(&penalty);
     o.tolerance = 1e-7;
     cs_rows rows = cs_rows_of_f64(20, 100, s.x, "x");
-    AUTO(cs_linear_probe) p = probe_fitted(&rows, y, 2, &o);
+    CS_AUTO(cs_linear_probe) p = probe_fitted(&rows, y, 2, &o);
     assert_true(p.converged && p.train_accuracy == 1 && p.least_margin > 0);
     assert_true(isfinite(p.least_margin));
 }
@@ -313,12 +302,10 @@ TEST(penalties_are_chosen_by_held_out_rows)
         for (int i = 0; i < N; ++i) {
             y[i] = (double)cs_rng_below(&rng, 2);
         }
-        AUTO(cs_linear_probe) p = probe_fitted(&rows, y, 2, &o);
+        CS_AUTO(cs_linear_probe) p = probe_fitted(&rows, y, 2, &o);
         assert_true(p.step[p.chosen].penalty >= 0.1);
-        for (int64_t i = 0; i < p.steps; ++i) {
-            assert_true(p.step[i].held_out >= p.step[p.chosen].held_out);
-            assert_int_equal(p.step[i].unconverged, 0);
-        }
+        assert_each(i, 0, p.steps, p.step[i].held_out >= p.step[p.chosen].held_out);
+        assert_each(i, 0, p.steps, p.step[i].unconverged == 0);
         cs_linear_probe_free(&p);
         for (int i = 0; i < N; ++i) {
             y[i] = s.x[i * D] + 3 * s.x[i * D + 1] > 300;
@@ -338,7 +325,7 @@ TEST(held_out_loss_by_its_definition)
     cs_rows rows = cs_rows_of_f64(4, 1, x, "x");
     const cs_linear_probe_options o = {
         .penalties = 2, .penalty = penalties, .folds = 2, .tolerance = REACHED, .seed = 3};
-    AUTO(cs_linear_probe) p = probe_fitted(&rows, y, 2, &o);
+    CS_AUTO(cs_linear_probe) p = probe_fitted(&rows, y, 2, &o);
     static const int64_t pair[2][2][2] = {{{0, 2}, {1, 3}}, {{0, 3}, {1, 2}}};
     double want[2] = {0};
     for (int deal = 0; deal < 2; ++deal) {
@@ -372,7 +359,7 @@ TEST(classes_that_training_lacks)
     }
     s.y[17] = 6;
     cs_linear_probe_options o = {.seed = 1};
-    AUTO(cs_linear_probe) p = probe_fitted(&rows, s.y, 9, &o);
+    CS_AUTO(cs_linear_probe) p = probe_fitted(&rows, s.y, 9, &o);
     assert_int_equal(p.outputs, 3);
     assert_int_equal(p.class_of[0], 1);
     assert_int_equal(p.class_of[2], 6);
@@ -390,7 +377,7 @@ TEST(unconverged_is_said)
     const double penalty = 1e-5;
     cs_linear_probe_options o = one_penalty(&penalty);
     o.max_iterations = 2;
-    AUTO(cs_linear_probe) p = probe_fitted(&rows, s.y, K, &o);
+    CS_AUTO(cs_linear_probe) p = probe_fitted(&rows, s.y, K, &o);
     assert_false(p.converged);
     assert_int_equal(p.iterations, 2);
     assert_true(p.gradient > REACHED);

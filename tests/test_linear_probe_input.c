@@ -12,7 +12,7 @@ TEST(bad_input)
     cs_rows rows = probe_rows(&s);
     const double rising[2] = {1, 2}, zero[1] = {0};
     const int64_t far[2] = {0, N};
-    AUTO(cs_linear_probe) p = {0};
+    CS_AUTO(cs_linear_probe) p = {0};
     cs_linear_probe_options o = {.penalties = 2, .penalty = rising};
 #define FIT(count, row, y, classes) cs_linear_probe_fit(&rows, count, row, y, classes, &o, &p)
     assert_fails(FIT(N, NULL, s.y, K), CS_ERR_USAGE, "penalty 2: penalties must be");
@@ -78,9 +78,7 @@ TEST(constant_features)
         share[(int)y[i]] += 1.0 / ROWS;
     }
     assert_each(i, 0, ROWS, guess[i] == (share[1] > share[2] ? 1 : 2));
-    for (int c = 0; c < 3; ++c) {
-        sum += log(share[c]) / 3;
-    }
+    sum += SUM(c, 0, 3, log(share[c]) / 3);
     for (int c = 0; c < 3; ++c) { /* the intercepts sum to 0 */
         assert_true(fabs(p.intercept[c] - (log(share[c]) - sum)) < 1e-7);
     }
@@ -93,7 +91,7 @@ static cs_status whole_of(int64_t classes)
     cs_rows rows = cs_rows_of_f64(8, 2, x, "x");
     const cs_linear_probe_options o = {
         .penalties = 2, .penalty = penalties, .folds = 2, .threads = 1};
-    AUTO(cs_linear_probe) p = {0};
+    CS_AUTO(cs_linear_probe) p = {0};
     double guess[8];
     cs_status status = cs_linear_probe_fit(&rows, 8, NULL, y, classes, &o, &p);
     if (status == CS_OK) status = cs_linear_probe_predict(&p, &rows, 1, guess);

@@ -12,7 +12,7 @@
  * those of 4, 2 and 4 + 2 directions. */
 TEST(orthogonal_rows)
 {
-    AUTO_FREE planted *p = plant();
+    CS_AUTO_FREE planted *p = plant();
     cs_mask_rank_options o = options_of(false);
     axes(p, 5, 2);
     AUTO_OK(cs_mask_rank, r, study(p, p, &o, &r));
@@ -48,7 +48,7 @@ TEST(orthogonal_rows)
 /* [MASK] rows inside: nothing outside, angles 0. At 45 degrees: half outside. */
 TEST(contained_rows)
 {
-    AUTO_FREE planted *p = plant();
+    CS_AUTO_FREE planted *p = plant();
     cs_mask_rank_options o = options_of(false);
     axes(p, 1, 2);
     AUTO_OK(cs_mask_rank, r, study(p, p, &o, &r));
@@ -76,14 +76,13 @@ TEST(contained_rows)
 /* Rows that are masked but show another token are real ones. */
 TEST(shown_tokens_decide)
 {
-    AUTO_FREE planted *p = plant();
-    AUTO(cs_mask_rank) r = {0};
+    CS_AUTO_FREE planted *p = plant();
     cs_mask_rank_options o = options_of(false);
     axes(p, 5, 2);
     for (int i = 0; i < DOCUMENTS * ROWS; i += ROWS) {
         p->about[i].shown = 7; /* the first masked row of each document */
     }
-    OK(study(p, p, &o, &r));
+    AUTO_OK(cs_mask_rank, r, study(p, p, &o, &r));
     assert_int_equal(r.layer[0].rank[CS_SET_MASK_ONLY].rows, DOCUMENTS);
     assert_int_equal(r.layer[0].rank[CS_SET_REAL_ONLY].rows, DOCUMENTS * (ROWS - 1));
     assert_int_equal(r.layer[0].rank[CS_SET_REAL_SAMPLE].rows, DOCUMENTS);
@@ -106,24 +105,23 @@ static planted *random_rows(uint64_t index, double power)
 static void plain_ranks(planted *p, int without, bool drop, double value[CS_RANK_MEASURES])
 {
     int32_t group[DOCUMENTS * ROWS];
-    AUTO(cs_gram) g = {0};
-    AUTO(cs_effective_rank) r = {0};
     const cs_gram_options wide = {.wide = true};
     for (int i = 0; i < DOCUMENTS * ROWS; ++i) {
         bool out = p->block[p->about[i].document] == without || (drop && p->about[i].masked);
         group[i] = out ? -1 : 0;
     }
     const cs_rows rows = cs_rows_of_f32(DOCUMENTS * ROWS, WIDTH, p->state, "planted");
-    OK(cs_gram_init(WIDTH, 1, &wide, &g));
+    AUTO_OK(cs_gram, g, cs_gram_init(WIDTH, 1, &wide, &g));
     OK(cs_gram_add(&g, &rows, group, &wide));
-    OK(cs_effective_rank_of(&g, &(cs_rank_options){.tau = 0.9, .eps = -1}, &r));
+    AUTO_OK(cs_effective_rank, r,
+            cs_effective_rank_of(&g, &(cs_rank_options){.tau = 0.9, .eps = -1}, &r));
     memcpy(value, r.value, sizeof r.value);
 }
 
 TEST(gap_has_its_own_error)
 {
     for (int encoder_only = 0; encoder_only < 2; ++encoder_only) {
-        AUTO_FREE planted *a = random_rows(0, 0.5), *b = random_rows(1, 1);
+        CS_AUTO_FREE planted *a = random_rows(0, 0.5), *b = random_rows(1, 1);
         cs_mask_rank_options o = options_of(encoder_only);
         double with[CS_RANK_MEASURES], without[CS_RANK_MEASURES];
         double left[BLOCKS][CS_RANK_MEASURES];
@@ -138,14 +136,9 @@ TEST(gap_has_its_own_error)
         plain_ranks(a, -1, encoder_only, with);
         plain_ranks(b, -1, encoder_only, without);
         for (int m = 0; m < CS_RANK_DECAY; ++m) { /* too few values for the exponent */
-            double mean = 0, sum = 0;
             int of = m == CS_RANK_TAU ? CS_RANK_TAU_INTERPOLATED : m;
-            for (int k = 0; k < BLOCKS; ++k) {
-                mean += left[k][of] / BLOCKS;
-            }
-            for (int k = 0; k < BLOCKS; ++k) {
-                sum += (left[k][of] - mean) * (left[k][of] - mean);
-            }
+            double mean = SUM(k, 0, BLOCKS, left[k][of] / BLOCKS);
+            double sum = SUM(k, 0, BLOCKS, (left[k][of] - mean) * (left[k][of] - mean));
             near(r.layer[0].gap[m], with[m] - without[m], 1e-10);
             if (m != CS_RANK_NUMERICAL) {
                 near(r.layer[0].gap_se[m], sqrt(sum * (BLOCKS - 1) / BLOCKS), 1e-10);
@@ -157,12 +150,8 @@ TEST(gap_has_its_own_error)
         const double *in = r.layer[0].rank[cs_mask_rank_with(&r)].part_out,
                      *out = r.layer[0].rank[cs_mask_rank_without(&r)].part_out;
         double mean = 0, sum = 0; /* parts are blocks here: both ranks corrected without each */
-        for (int k = 0; k < BLOCKS; ++k) {
-            mean += (in[k] - out[k]) / BLOCKS;
-        }
-        for (int k = 0; k < BLOCKS; ++k) {
-            sum += (in[k] - out[k] - mean) * (in[k] - out[k] - mean);
-        }
+        mean += SUM(k, 0, BLOCKS, (in[k] - out[k]) / BLOCKS);
+        sum += SUM(k, 0, BLOCKS, (in[k] - out[k] - mean) * (in[k] - out[k] - mean));
         const double bias = r.layer[0].rank[cs_mask_rank_with(&r)].bias_left -
                             r.layer[0].rank[cs_mask_rank_without(&r)].bias_left;
         near(r.layer[0].gap_se[CS_RANK_TAU_CORRECTED],
@@ -186,7 +175,7 @@ typedef struct {
 static cs_status take_direct(void *ctx, const cs_hidden_block *block)
 {
     direct *d = ctx;
-    AUTO_FREE int32_t *group = cs_alloc(block->rows, sizeof *group);
+    CS_AUTO_FREE int32_t *group = cs_alloc(block->rows, sizeof *group);
     assert_non_null(group);
     for (int64_t i = 0; i < block->rows; ++i) {
         const cs_hidden_row *a = &block->about[i];
@@ -230,10 +219,9 @@ static void same_ranks(training *t, cs_hidden_options o, bool drop, const cs_mas
 
 TEST(sets_of_a_masked_model)
 {
-    AUTO_BY(free_training, training) t = make_training(&MASKED_RECIPE, "");
+    CS_AUTO_BY(free_training, training) t = make_training(&MASKED_RECIPE, "");
     cs_mask_rank_options o = model_options(false);
-    AUTO(cs_mask_rank) r = {0}, again = {0};
-    OK(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
+    AUTO_OK(cs_mask_rank, r, cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
     cs_hidden_options plain = {.layer = ALL_LAYERS, .layers = 3}, masked = o.hidden;
     same_ranks(&t, masked, false, &r, CS_SET_WITH_MASK);
     same_ranks(&t, masked, true, &r, CS_SET_REAL_ONLY);
@@ -244,13 +232,13 @@ TEST(sets_of_a_masked_model)
     assert_true(r.layer[0].rank[CS_SET_MASK_ONLY].value[CS_RANK_NUMERICAL] <= 9 + 1);
     /* the same bits for any number of threads */
     o.gram.threads = o.rank.threads = 3;
-    OK(cs_mask_rank_of(&t.model, &t.corpus, &o, &again));
-    for (int l = 0; l < 3; ++l) {
-        assert_memory_equal(r.layer[l].gap, again.layer[l].gap, sizeof r.layer[l].gap);
-        assert_memory_equal(r.layer[l].gap_se, again.layer[l].gap_se, sizeof r.layer[l].gap_se);
-        assert_memory_equal(r.layer[l].containment.value, again.layer[l].containment.value,
-                            sizeof r.layer[l].containment.value);
-    }
+    AUTO_OK(cs_mask_rank, again, cs_mask_rank_of(&t.model, &t.corpus, &o, &again));
+    assert_each(l, 0, 3, memcmp(r.layer[l].gap, again.layer[l].gap, sizeof r.layer[l].gap) == 0);
+    assert_each(l, 0, 3,
+                memcmp(r.layer[l].gap_se, again.layer[l].gap_se, sizeof r.layer[l].gap_se) == 0);
+    assert_each(l, 0, 3,
+                memcmp(r.layer[l].containment.value, again.layer[l].containment.value,
+                       sizeof r.layer[l].containment.value) == 0);
     cs_mask_rank_free(&again);
     /* BERT's masking: fewer [MASK]s of as many masked tokens */
     o.hidden.mask_keep = o.hidden.mask_random = 0.2;
@@ -264,7 +252,7 @@ TEST(sets_of_a_masked_model)
 
 TEST(sets_of_an_encoder)
 {
-    AUTO_BY(free_training, training) t = make_training(&MAE, "");
+    CS_AUTO_BY(free_training, training) t = make_training(&MAE, "");
     cs_mask_rank_options o = model_options(true);
     t.model.config.ids.mask = -1; /* its encoder needs none */
     AUTO_OK(cs_mask_rank, r, cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
@@ -284,7 +272,7 @@ TEST(sets_of_an_encoder)
 TEST(sets_of_rare_tokens)
 {
     const recipe causal = {.kind = CS_OBJ_AR};
-    AUTO_BY(free_training, training) t = make_training(&causal, "");
+    CS_AUTO_BY(free_training, training) t = make_training(&causal, "");
     cs_mask_rank_options o = model_options(false);
     const cs_hidden_options plain = {.layer = ALL_LAYERS, .layers = 3};
     cs_mask_rank r = {0};
@@ -316,10 +304,9 @@ TEST(sets_of_rare_tokens)
 TEST(rare_rows_lie_outside)
 {
     static const uint8_t rare[] = {0, 1};
-    AUTO_FREE planted *p = plant();
-    AUTO(cs_mask_rank) r = {0};
+    CS_AUTO_FREE planted *p = plant();
     cs_mask_rank_options o = options_of(false);
-    AUTO_BY(cs_mask_rank_end, cs_mask_rank_sums) *sums = NULL;
+    CS_AUTO_BY(cs_mask_rank_end, cs_mask_rank_sums) *sums = NULL;
     axes(p, 4, 2);
     for (int i = 0; i < DOCUMENTS * ROWS; ++i) {
         p->about[i].token = p->about[i].masked;
@@ -329,7 +316,7 @@ TEST(rare_rows_lie_outside)
     o.rare = rare;
     OK(cs_mask_rank_begin(WIDTH, MASK_ID, p->block, &o, &sums));
     OK(hand_on(p, false, cs_mask_rank_take_masked, sums));
-    OK(cs_mask_rank_finish(sums, &r));
+    AUTO_OK(cs_mask_rank, r, cs_mask_rank_finish(sums, &r));
     const cs_mask_layer *l = &r.layer[0];
     assert_int_equal(l->rank[CS_SET_RARE_ONLY].rows, DOCUMENTS * MASKS);
     assert_int_equal(l->rank[CS_SET_OTHERS_SAMPLE].rows, DOCUMENTS * MASKS);
@@ -382,7 +369,7 @@ TEST(bad_input)
     assert_fails(cs_mask_rank_of(&t.model, &t.corpus, &o, &r), CS_ERR_USAGE, "no mask token");
     free_training(&t);
     /* texts of unequal length */
-    AUTO_FREE planted *p = random_rows(0, 1);
+    CS_AUTO_FREE planted *p = random_rows(0, 1);
     o = options_of(false);
     cs_mask_rank_sums *sums = NULL;
     OK(cs_mask_rank_begin(WIDTH, MASK_ID, p->block, &o, &sums));
@@ -392,14 +379,14 @@ TEST(bad_input)
                  "120 rows with-mask, but 96 without-mask; the texts must be the same");
     cs_mask_rank_end(&sums);
     /* rows of zeros span nothing */
-    AUTO_FREE planted *zero = plant();
+    CS_AUTO_FREE planted *zero = plant();
     assert_fails(study(zero, zero, &o, &r), CS_ERR_INPUT, "span no subspace");
 }
 
 static training held;
 static cs_status study_once(const char *path)
 {
-    AUTO(cs_mask_rank) r = {0};
+    CS_AUTO(cs_mask_rank) r = {0};
     cs_mask_rank_options o = model_options(path[0] == 'e');
     o.blocks = 2;
     o.gram.threads = o.rank.threads = 1;

@@ -45,7 +45,7 @@ TEST_IN_DIR(mtx_compressed)
 {
     static const char text[] = "%%MatrixMarket matrix coordinate real general\n2 2 1\n2 1 7\n";
     const double a[] = {0, 0, 7, 0};
-    AUTO_FREE char *bytes = NULL;
+    CS_AUTO_FREE char *bytes = NULL;
     int64_t size = 0;
     reads_as_matrix(packed_mtx(state, "a.mtx", text), 2, 2, a);
     reads_as_matrix(packed_mtx(state, "a.mtx.gz", text), 2, 2, a);

@@ -43,8 +43,7 @@ static cs_status row(void *ctx, int64_t number, int64_t n, const int32_t *col, c
 TEST_IN_DIR(files_are_streamed)
 {
     static const char *const names[] = {"s.npz", "s.mtx"};
-    AUTO(cs_csr) a = {0};
-    OK(cs_csr_init(&a, 40000, 50, 40000 * 8));
+    AUTO_OK(cs_csr, a, cs_csr_init(&a, 40000, 50, 40000 * 8));
     for (int64_t i = 0; i < a.rows; ++i) {
         int64_t n = i % 17;
         for (int64_t e = 0; e < n && e < 8; ++e) {
@@ -152,8 +151,7 @@ static cs_status interrupted(const char *path)
 TEST_IN_DIR(an_interrupt_ends_the_stream)
 {
     enum { ROWS = 40000 };
-    AUTO(cs_csr) a = {0};
-    OK(cs_csr_init(&a, ROWS, 2, ROWS));
+    AUTO_OK(cs_csr, a, cs_csr_init(&a, ROWS, 2, ROWS));
     for (int64_t i = 0; i < ROWS; ++i) {
         a.col[i] = (int32_t)(i % 2);
         a.val[i] = 1;
@@ -165,7 +163,7 @@ TEST_IN_DIR(an_interrupt_ends_the_stream)
 
 static cs_status reads_interrupted(const char *path)
 {
-    AUTO(cs_csr) a = {0};
+    CS_AUTO(cs_csr) a = {0};
     cs_interrupt_set();
     cs_status status = cs_matrix_read(path, &a);
     return status;
@@ -175,11 +173,8 @@ static cs_status reads_interrupted(const char *path)
 TEST_IN_DIR(an_interrupt_ends_the_reading_of_lines)
 {
     enum { ROWS = 70000 };
-    double *value = test_zeros(ROWS, sizeof *value);
-    for (int i = 0; i < ROWS; ++i) {
-        value[i] = i + 1;
-    }
-    AUTO(cs_csr) a = diagonal_matrix(ROWS, value);
+    ARRAY(double, value, ROWS, i, i + 1);
+    CS_AUTO(cs_csr) a = diagonal_matrix(ROWS, value);
     OK(cs_matrix_write_mtx(in_dir(state, "d.mtx"), &a, true));
     assert_int_equal(in_child(reads_interrupted, in_dir(state, "d.mtx"), "interrupted"),
                      CS_ERR_INTERRUPT);
@@ -202,7 +197,7 @@ TEST_IN_DIR(a_matrix_by_columns_comes_by_rows)
 /* A changed byte of the last member: its checksum detects it. */
 TEST_IN_DIR(a_turned_byte_is_seen)
 {
-    AUTO(cs_csr) a = untidy_matrix(1, 200, 50, 3);
+    CS_AUTO(cs_csr) a = untidy_matrix(1, 200, 50, 3);
     const char *path = stored(state, &a);
     double sum = 0;
     const cs_row_visitor any = {&sum, begin_any, row_any};

@@ -57,9 +57,8 @@ static void hold(input *in)
         assert_true(in->cut[s].record == c.slot && in->cut[s].begin[0] == 0);
         assert_int_equal(in->cut[s].begin[CS_RANGES], c.used);
         for (int64_t range = 0; range < CS_RANGES; ++range) {
-            for (int64_t i = in->cut[s].begin[range]; i < in->cut[s].begin[range + 1]; ++i) {
-                assert_int_equal(cs_range_of(c.slot + i), range);
-            }
+            assert_each(i, in->cut[s].begin[range], in->cut[s].begin[range + 1],
+                        cs_range_of(c.slot + i) == range);
         }
     }
 }
@@ -127,9 +126,8 @@ static cs_assembler *new_assembler(void)
 /* Finishes both assemblers and holds the results against each other. */
 static void assert_same(cs_assembler **mine, cs_assembler **reference)
 {
-    AUTO(cs_cooc) a = {0}, b = {0};
-    OK(cs_assembler_finish(*mine, &a));
-    OK(cs_assembler_finish(*reference, &b));
+    AUTO_OK(cs_cooc, a, cs_assembler_finish(*mine, &a));
+    AUTO_OK(cs_cooc, b, cs_assembler_finish(*reference, &b));
     assert_same_csr(&a.matrix.a, &b.matrix.a);
     assert_same_csr(&a.matrix.row_label, &b.matrix.row_label);
     assert_same_csr(&a.matrix.col_label, &b.matrix.col_label);
@@ -149,12 +147,12 @@ static void assert_same(cs_assembler **mine, cs_assembler **reference)
 TEST(ranges_merge_as_the_whole)
 {
     for (int kind = 0; kind < KINDS; ++kind) {
-        AUTO_BY(free_input, input) in = make_input(kind);
+        CS_AUTO_BY(free_input, input) in = make_input(kind);
         for (int workers = 1; workers <= 7; workers += 2) {
             for (int way = 0; way < 3; ++way) { /* in memory, large and small budget */
                 cs_assembler *reference = new_assembler(), *mine = new_assembler();
                 OK(cs_spans_merge(in.span, SPANS, cs_assembler_take, reference));
-                AUTO(cs_runs) runs = {0};
+                CS_AUTO(cs_runs) runs = {0};
                 spill(&in, &runs);
                 hold(&in);
                 const cs_sorted sorted = {.cut = in.cut,
@@ -172,13 +170,13 @@ TEST(ranges_merge_as_the_whole)
 
 TEST(every_allocation_may_fail)
 {
-    AUTO_BY(free_input, input) in = make_input(LATE);
+    CS_AUTO_BY(free_input, input) in = make_input(LATE);
     for (int way = 0; way < 4; ++way) {
         int64_t failures = 0;
         EACH_ALLOCATION_FAILS(n) {
             (void)cs_mem_fail_at(0); /* what is merged is there */
-            AUTO(cs_assembler) *a = new_assembler();
-            AUTO(cs_runs) runs = {0};
+            CS_AUTO(cs_assembler) *a = new_assembler();
+            CS_AUTO(cs_runs) runs = {0};
             spill(&in, &runs);
             hold(&in);
             const cs_sorted sorted = {.cut = in.cut,
@@ -196,10 +194,10 @@ TEST(every_allocation_may_fail)
 /* The file is cut off in its middle: the ranges that fail wake those that wait for them. */
 TEST(short_files_are_named)
 {
-    AUTO_BY(free_input, input) in = make_input(UNIFORM);
+    CS_AUTO_BY(free_input, input) in = make_input(UNIFORM);
     for (int workers = 1; workers <= 4; ++workers) {
-        AUTO(cs_assembler) *a = new_assembler();
-        AUTO(cs_runs) runs = {0};
+        CS_AUTO(cs_assembler) *a = new_assembler();
+        CS_AUTO(cs_runs) runs = {0};
         spill(&in, &runs);
         assert_int_equal(ftruncate(runs.fd, runs.end * (int64_t)sizeof(cs_record) / 2), 0);
         const cs_sorted sorted = {.runs = &runs, .budget = 1 << 22, .workers = workers};
@@ -210,7 +208,7 @@ TEST(short_files_are_named)
 /* The flag cannot be lowered, so a child raises it. */
 TEST(interrupts_wake_all)
 {
-    AUTO_BY(free_input, input) in = make_input(UNIFORM);
+    CS_AUTO_BY(free_input, input) in = make_input(UNIFORM);
     hold(&in);
     pid_t child = test_fork();
     if (child == 0) {
@@ -227,8 +225,8 @@ TEST(interrupts_wake_all)
 
 static int64_t allocations(input *in, bool from_file, int64_t budget, int workers)
 {
-    AUTO(cs_assembler) *a = new_assembler();
-    AUTO(cs_runs) runs = {0};
+    CS_AUTO(cs_assembler) *a = new_assembler();
+    CS_AUTO(cs_runs) runs = {0};
     spill(in, &runs);
     hold(in);
     const cs_sorted sorted = {.cut = in->cut,
@@ -249,8 +247,8 @@ TEST(threads_are_those_that_the_budget_holds)
 {
     enum { MANY = 8, AMPLE = 1 << 28 };
     const int64_t sums = 2 * LABELS * VOCAB * (int64_t)sizeof(double);
-    AUTO_BY(free_input, input) in = make_input(ONE_RECORD);
-    AUTO(cs_runs) runs = {0};
+    CS_AUTO_BY(free_input, input) in = make_input(ONE_RECORD);
+    CS_AUTO(cs_runs) runs = {0};
     spill(&in, &runs);
     const int64_t buffers = cs_runs_least(&runs);
     assert_true(buffers > sums);
@@ -313,7 +311,7 @@ TEST(capacity_for_a_share_holds_the_whole)
         {1, 1, 1}, {1000, 5000, 2000}, {7, 90000, 0}, {5000, 1, 1}};
     static const double shares[] = {1, 0.5, 0.01};
     for (size_t i = 0; i < 12; ++i) {
-        AUTO(cs_assembler) *a = new_assembler();
+        CS_AUTO(cs_assembler) *a = new_assembler();
         const cs_assembler_size *n = &sizes[i / 3];
         const double share = shares[i % 3];
         assert_false(fits(a, 0, 0, 0)); /* there is no capacity before */
@@ -342,8 +340,8 @@ TEST(capacity_for_a_share_holds_the_whole)
  * contents. */
 TEST(results_beyond_their_limit_move_to_files)
 {
-    AUTO_BY(free_input, input) in = make_input(UNIFORM);
-    AUTO(cs_assembler) *reference = new_assembler();
+    CS_AUTO_BY(free_input, input) in = make_input(UNIFORM);
+    CS_AUTO(cs_assembler) *reference = new_assembler();
     OK(cs_spans_merge(in.span, SPANS, cs_assembler_take, reference));
     AUTO_OK(cs_cooc, whole, cs_assembler_finish(reference, &whole));
     const double rows = (double)whole.matrix.a.rows, entries = (double)cs_csr_nnz(&whole.matrix.a);
@@ -351,7 +349,7 @@ TEST(results_beyond_their_limit_move_to_files)
     for (int i = 0; i < 3; ++i) {
         const cs_corpus corpus = {.vocab = VOCAB, .labels = LABELS};
         const double limits[] = {0, least, 100 * least};
-        AUTO(cs_runs) runs = {0};
+        CS_AUTO(cs_runs) runs = {0};
         spill(&in, &runs);
         AUTO_OK(cs_assembler, *a, cs_assembler_new(&corpus, true, 1, limits[i], NULL, &a));
         const cs_sorted sorted = {.runs = &runs, .budget = 1 << 22, .workers = 1 + i};

@@ -64,10 +64,7 @@ TEST(correlations_by_hand)
     const double huge[5] = {2e300, 1e300, 4e300, 3e300, 5e300};
     assert_true(fabs(score(CS_METRIC_PEARSON, 5, a, huge, 0) - 0.8) <= 1e-15);
     /* A large mean does not cancel the correlation away: 2^40 + a is exact. */
-    double far[5];
-    for (int i = 0; i < 5; ++i) {
-        far[i] = ldexp(1, 40) + a[i];
-    }
+    ARRAY(double, far, 5, i, ldexp(1, 40) + a[i]);
     assert_true(fabs(score(CS_METRIC_PEARSON, 5, far, b, 0) - 0.8) <=
                 1e-3); /* the mean's rounding is 1e-4 */
 }
@@ -76,12 +73,10 @@ TEST(correlations_by_hand)
 TEST(jackknife_of_a_share)
 {
     enum { N = 150 };
-    double truth[N], guess[N], se = NAN, square = 0, mean = 0;
+    double se = NAN, square = 0, mean = 0;
     cs_rng rng = cs_rng_at(5, CS_STREAM_TEST, 0);
-    for (int i = 0; i < N; ++i) {
-        truth[i] = i % 3;
-        guess[i] = i % 5 == 0 ? (i + 1) % 3 : i % 3;
-    }
+    ARRAY(double, truth, N, i, i % 3);
+    ARRAY(double, guess, N, i, i % 5 == 0 ? (i + 1) % 3 : i % 3);
     OK(cs_metric_error(CS_METRIC_ACCURACY,
                        &(cs_metric_sample){.count = N, .truth = truth, .classes = 3}, guess, 0, 1,
                        &se, NULL));
@@ -90,9 +85,7 @@ TEST(jackknife_of_a_share)
         guess[i] = truth[i] + cs_rng_normal(&rng);
         mean += pow(guess[i] - truth[i], 2) / N;
     }
-    for (int i = 0; i < N; ++i) {
-        square += pow(pow(guess[i] - truth[i], 2) - mean, 2);
-    }
+    square += SUM(i, 0, N, pow(pow(guess[i] - truth[i], 2) - mean, 2));
     OK(cs_metric_error(CS_METRIC_MSE, &(cs_metric_sample){.count = N, .truth = truth, .classes = 0},
                        guess, N, 1, &se, NULL));
     assert_true(fabs(se - sqrt(square / N / (N - 1))) <= 1e-12);
@@ -122,9 +115,7 @@ TEST(jackknife_by_its_definition)
             left[out] = score((cs_metric)m, n, t, g, classes);
             mean += left[out] / N;
         }
-        for (int out = 0; out < N; ++out) {
-            square += pow(left[out] - mean, 2);
-        }
+        square += SUM(out, 0, N, pow(left[out] - mean, 2));
         OK(cs_metric_error((cs_metric)m,
                            &(cs_metric_sample){.count = N, .truth = truth, .classes = classes},
                            guess, 0, 9, &se, NULL));
@@ -135,11 +126,9 @@ TEST(jackknife_by_its_definition)
 TEST(blocks_differ_by_one_example)
 {
     enum { N = 1000 };
-    double truth[N], guess[N], a, b, c, few = NAN;
-    for (int i = 0; i < N; ++i) {
-        truth[i] = i % 2;
-        guess[i] = i % 7 == 0 ? 1 - truth[i] : truth[i];
-    }
+    double a, b, c, few = NAN;
+    ARRAY(double, truth, N, i, i % 2);
+    ARRAY(double, guess, N, i, i % 7 == 0 ? 1 - truth[i] : truth[i]);
     OK(cs_metric_error(CS_METRIC_ACCURACY,
                        &(cs_metric_sample){.count = N, .truth = truth, .classes = 2}, guess, 0, 1,
                        &a, NULL));
@@ -234,10 +223,7 @@ TEST(seeds)
     assert_true(s.median == 3.5 && s.low == 1 && s.high == 9 &&
                 fabs(s.coverage - 0.96875) <= 1e-15);
     /* n = 20, tables: (6, 15) with coverage 0.9586. */
-    double twenty[20];
-    for (int i = 0; i < 20; ++i) {
-        twenty[i] = i + 1;
-    }
+    ARRAY(double, twenty, 20, i, i + 1);
     OK(cs_seed_summary_of(20, twenty, &s));
     assert_true(s.low == 6 && s.high == 15 && fabs(s.coverage - 0.9586) <= 1e-4);
     /* 2^-2000 underflows; the normal approximation with continuity is good to 1e-4 here. */

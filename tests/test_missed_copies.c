@@ -84,7 +84,7 @@ TEST(any_missed_triplet_is_caught)
     enum { K = 40 };
     int copies = 0, simple = 0, ones = 0, last = 0;
     for (int64_t j = 0; j < K; ++j) {
-        AUTO_BY(forget_all, result) r = {0};
+        CS_AUTO_BY(forget_all, result) r = {0};
         solve(&r, planted(), (cs_spectrum_options){.k = K, .certify = ALL, .moment4 = true});
         cs_spectrum *s = &r.s;
         certify(&r);
@@ -163,7 +163,7 @@ static void copy_triplet(cs_spectrum *s, int64_t from, int64_t to)
  * not independent. Values that the residuals do not bear out: more of them than there are. */
 TEST(wrong_triplets_are_caught)
 {
-    AUTO_BY(forget_all, result) r = {0};
+    CS_AUTO_BY(forget_all, result) r = {0};
     solve(&r, planted(), (cs_spectrum_options){.k = 40, .certify = CS_CERTIFY_INERTIA});
     copy_triplet(&r.s, 12, 13);
     certify(&r);
@@ -192,10 +192,10 @@ TEST(wrong_triplets_are_caught)
 /* The cycle's values are double except the first: an even k cuts a pair, an odd one does not. */
 TEST(a_cut_through_equal_values_is_reported)
 {
-    AUTO(cs_csr) a = cycle(64);
+    CS_AUTO(cs_csr) a = cycle(64);
     for (int64_t k = 1; k <= 20; ++k) {
         for (int plain = 0; plain < 2; ++plain) {
-            AUTO(cs_spectrum) s =
+            CS_AUTO(cs_spectrum) s =
                 spectrum_of(&a, (cs_spectrum_options){.k = k,
                                                       .no_reduction = plain,
                                                       .certify = CS_CERTIFY_INERTIA,
@@ -218,11 +218,8 @@ TEST(a_cut_through_equal_values_is_reported)
 static cs_csr turned(int n, const double *value)
 {
     static double entry[64 * 64];
-    double uu = 0, vv = 0;
-    for (int i = 0; i < n; ++i) {
-        uu += (i + 1.0) * (i + 1.0);
-        vv += (2.0 + i % 5) * (2.0 + i % 5);
-    }
+    double uu = SUM(i, 0, n, (i + 1.0) * (i + 1.0));
+    double vv = SUM(i, 0, n, (2.0 + i % 5) * (2.0 + i % 5));
     for (int i = 0; i < n; ++i) {
         for (int j = 0; j < n; ++j) {
             entry[i * n + j] = 0;
@@ -244,7 +241,7 @@ TEST(small_values_are_counted_without_squares)
     enum { SIZE = 12, SEEN = 8 };
     double value[SIZE] = {1, 0.9, 0.9, 0.3, 1e-3, 1e-7, 1e-7, 2e-9, 1e-16};
     for (int64_t k = 1; k <= SEEN; ++k) {
-        AUTO_BY(forget_all, result) r = {0};
+        CS_AUTO_BY(forget_all, result) r = {0};
         solve(&r, turned(SIZE, value),
               (cs_spectrum_options){.k = k, .normalised = true, .certify = ALL});
         r.claims.complete = false; /* LAPACK gives them all: only k are taken as known */
@@ -255,7 +252,7 @@ TEST(small_values_are_counted_without_squares)
         assert_true(fabs(r.s.cert.inertia.reach - value[k - 1]) < 1e-2 * value[k - 1]);
         for (int64_t j = 0; j + 1 < k; ++j) { /* one of them missed */
             double missing = r.s.sigma[j], least = r.s.sigma[k - 1];
-            AUTO_BY(forget_all, result) less = {0};
+            CS_AUTO_BY(forget_all, result) less = {0};
             solve(&less, turned(SIZE, value),
                   (cs_spectrum_options){.k = k, .normalised = true, .certify = ALL});
             less.claims.complete = false;
@@ -269,7 +266,7 @@ TEST(small_values_are_counted_without_squares)
         }
     }
     value[SEEN - 1] = 3e-14; /* above the floor of the solver, 2.7e-15, and below what is counted */
-    AUTO_BY(forget_all, result) r = {0};
+    CS_AUTO_BY(forget_all, result) r = {0};
     solve(&r, turned(SIZE, value),
           (cs_spectrum_options){.k = SEEN, .normalised = true, .certify = ALL});
     assert_int_equal(r.s.k, SEEN);
@@ -285,7 +282,7 @@ TEST(sums_do_not_prove_what_they_cannot_hold)
 {
     const double value[12] = {1, 0.9, 0.5, 1e-9, 1e-9};
     for (int missed = 0; missed < 2; ++missed) {
-        AUTO_BY(forget_all, result) r = {0};
+        CS_AUTO_BY(forget_all, result) r = {0};
         solve(&r, turned(12, value), (cs_spectrum_options){.normalised = true, .certify = ALL});
         assert_true(r.claims.complete && r.s.k == 5);
         if (missed) {
@@ -304,8 +301,8 @@ TEST(sums_do_not_prove_what_they_cannot_hold)
 /* Beyond the limits nothing runs, and the reason names size and limit. */
 TEST(limits_are_named)
 {
-    AUTO(cs_csr) a = cycle(9000);
-    AUTO(cs_spectrum) s =
+    CS_AUTO(cs_csr) a = cycle(9000);
+    CS_AUTO(cs_spectrum) s =
         spectrum_of(&a, (cs_spectrum_options){.k = 1, .certify = ALL, .values_only = true});
     assert_int_equal(s.cert.inertia.state, CS_CERT_NOT_RUN);
     assert_non_null(strstr(s.cert.inertia.why, "a component of 9000 x 9000"));
@@ -324,10 +321,10 @@ TEST(limits_are_named)
 
 TEST(threads_do_not_change_the_count)
 {
-    AUTO(cs_csr) a = multiplicity_matrix(false, 6, 2);
+    CS_AUTO(cs_csr) a = multiplicity_matrix(false, 6, 2);
     double reach = 0;
     for (int threads = 1; threads <= 3; ++threads) {
-        AUTO(cs_spectrum) s = spectrum_of(
+        CS_AUTO(cs_spectrum) s = spectrum_of(
             &a, (cs_spectrum_options){.k = 30, .threads = threads, .certify = CS_CERTIFY_INERTIA});
         assert_int_equal(s.cert.inertia.state, CS_CERT_PASSED);
         assert_true(threads == 1 || s.cert.inertia.reach == reach);
@@ -339,7 +336,7 @@ TEST(every_failed_allocation_is_reported)
 {
     double value[12] = {1, 0.5, 1e-7, 2e-9};
     for (int small = 0; small < 2; ++small) {
-        AUTO_BY(forget_all, result) r = {0};
+        CS_AUTO_BY(forget_all, result) r = {0};
         if (small) {
             solve(&r, turned(12, value),
                   (cs_spectrum_options){.k = 3, .normalised = true, .threads = 1});

@@ -17,7 +17,7 @@ TEST(events_are_those_of_all_plans)
                                  "mix:0.2*masked(unmasked=1)+0.8*bernoulli-masked(mask-ratio=0.3)",
                                  "mix:0.3*offset-ar(offset-weights=power:1)+0.7*permuted-ar"};
     for (int i = 0; i < 4; ++i) {
-        AUTO(cs_plan_file) file = {0};
+        CS_AUTO(cs_plan_file) file = {0};
         cs_objective o = plan_held(specs[i], &file);
         plan_compare_variants(o, 2, (const double[]){7, 7});
     }
@@ -27,7 +27,7 @@ TEST(events_are_those_of_all_plans)
  * unmasked token six events of 1/3 each (2 tokens over 3 sets). Token weights: 4 tokens in all. */
 TEST(parts_weigh_by_their_tokens)
 {
-    AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     cs_objective o = plan_held("mix:1*ar+1*masked(unmasked=1)", &file);
     for (int weight = 0; weight < 2; ++weight) {
         o.event_weight = (cs_event_weight)weight;
@@ -50,7 +50,7 @@ TEST(parts_weigh_by_their_tokens)
  * exactly (variable-masked under token weights, theorem-4-2.md). */
 TEST(invariant_parts_mix_at_any_length)
 {
-    AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     cs_toy toy = {.classes = 2, .length = 100000, .tokens = 3};
     toy.objective = plan_held("mix:1*masked(unmasked=20000)+1*masked(unmasked=60000)", &file);
     AUTO_OK(cs_toy_spectrum, spectrum, cs_toy_reduce(&toy, &spectrum));
@@ -100,7 +100,7 @@ TEST(networks_read_what_parts_have_in_common)
                  {"mix:1*offset-ar(offset-weights=uniform:2)+1*offset-ar(offset-weights=mix:0.5)",
                   CS_ROWS_GROUPS}};
     for (int i = 0; i < 4; ++i) {
-        AUTO(cs_plan_file) file = {0};
+        CS_AUTO(cs_plan_file) file = {0};
         cs_task task = batch_task("ar");
         cs_model_config config = batch_config(i < 2 ? CS_FORM_SINGLE : CS_FORM_TWO_STREAM);
         cs_example example = {.token = batch_text, .length = 6};
@@ -118,14 +118,14 @@ TEST(networks_read_what_parts_have_in_common)
 
 TEST(text_and_json_lead_back)
 {
-    AUTO(cs_plan_file) file = {0}, again = {0};
+    CS_AUTO(cs_plan_file) file = {0}, again = {0};
     cs_objective o = plan_held("mix:1*gpt+3*masked(mask-ratio=0.15)", &file), back;
     json_auto_t *json = NULL;
-    AUTO_FREE char *text = cs_objective_describe(&o);
+    CS_AUTO_FREE char *text = cs_objective_describe(&o);
     assert_string_equal(text, "mix:0.25*ar+0.75*masked(mask-ratio=0.15)");
     OK(cs_objective_to_json(&o, &json));
     OK(cs_objective_from_json(json, &again, &back));
-    AUTO_FREE char *second = cs_objective_describe(&back);
+    CS_AUTO_FREE char *second = cs_objective_describe(&back);
     assert_string_equal(second, text);
     cs_plan_file_free(&again);
     OK(cs_objective_parse_held(
@@ -136,12 +136,12 @@ TEST(text_and_json_lead_back)
 /* A mixture within another is that of its parts with the products of their shares. */
 TEST(mixtures_nest)
 {
-    AUTO(cs_plan_file) file = {0}, flat_file = {0}, again = {0};
+    CS_AUTO(cs_plan_file) file = {0}, flat_file = {0}, again = {0};
     cs_objective o =
         plan_held("mix:1*ar+3*mix(1*masked(unmasked=2)+1*mix(s*gpt+s*permuted-ar))", &file);
     cs_objective flat = plan_held("mix:5*ar+6*masked(unmasked=2)+3*permuted-ar+2*ar", &flat_file),
                  back;
-    AUTO_FREE char *text = cs_objective_describe(&o);
+    CS_AUTO_FREE char *text = cs_objective_describe(&o);
     assert_string_equal(text,
                         "mix:0.25*ar+0.75*mix(0.5*masked(unmasked=2)+0.5*mix(s*ar+s*permuted-ar))");
     for (int64_t s = 3; s <= 6; ++s) {
@@ -155,14 +155,14 @@ TEST(mixtures_nest)
         plan_compare_with_enumeration(&o, s);
     }
     OK(cs_objective_parse_held(text, &again, &back));
-    AUTO_FREE char *second = cs_objective_describe(&back);
+    CS_AUTO_FREE char *second = cs_objective_describe(&back);
     assert_true(strncmp(second, text, strlen(text)) == 0);
 }
 
 /* A ratio that was computed is no percentage. */
 TEST(computed_ratios_are_not_guessed_at)
 {
-    AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     cs_objective o = plan_held("mix:1*ar+1*masked(mask-ratio=3/s)", &file);
     assert_fails(cs_objective_check_length(&o, 2), CS_ERR_INPUT, "mask ratio 1.5 not in (0, 1)");
     assert_null(strstr(cs_reason(), "did you mean"));
@@ -178,7 +178,7 @@ TEST(shares_are_read_as_they_come)
         "mix:1e+2*ar+2E+2*masked(mask-ratio=1/3)+7e2*permuted-ar"};
     for (int i = 0; i < 3; ++i) {
         double share[3];
-        AUTO(cs_plan_file) file = {0};
+        CS_AUTO(cs_plan_file) file = {0};
         cs_objective o = plan_held(specs[i], &file);
         OK(cs_mix_shares(&o, 5, share));
         assert_true(fabs(share[0] - 0.1) + fabs(share[1] - 0.2) + fabs(share[2] - 0.7) < 1e-15);
@@ -191,17 +191,15 @@ TEST(printed_shares_read_back)
     cs_rng rng = cs_rng_at(1, CS_STREAM_AUDIT, 0);
     for (int i = 0; i < 200; ++i) {
         char spec[200];
-        double share[8], again[8], u[5];
-        AUTO(cs_plan_file) file = {0}, back = {0};
-        for (int j = 0; j < 5; ++j) {
-            u[j] = cs_rng_uniform(&rng);
-        }
+        double share[8], again[8];
+        CS_AUTO(cs_plan_file) file = {0}, back = {0};
+        ARRAY(double, u, 5, j, cs_rng_uniform(&rng));
         (void)snprintf(spec, sizeof spec,
                        "mix:%.17g*ar+%.17g*masked(unmasked=1)+%.17g*mix(%.17g*gvp(groups=2)+%.17g*"
                        "permuted-ar)",
                        u[0], u[1], u[2], u[3], u[4]);
         cs_objective one = plan_held(spec, &file);
-        AUTO_FREE char *text = cs_objective_describe(&one);
+        CS_AUTO_FREE char *text = cs_objective_describe(&one);
         cs_objective other = plan_held(text, &back);
         OK(cs_mix_shares(&one, 5, share));
         OK(cs_mix_shares(&other, 5, again));
@@ -248,7 +246,7 @@ TEST(bad_mixtures_are_named)
         {"mix", "two parts"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
-        AUTO(cs_plan_file) file = {0};
+        CS_AUTO(cs_plan_file) file = {0};
         cs_objective o;
         assert_fails(cs_objective_parse_held(bad[i].spec, &file, &o), CS_ERR_USAGE, bad[i].named);
         cs_reason_clear();
@@ -262,16 +260,14 @@ TEST(bad_mixtures_are_named)
  * 200 predict 199 and 30 tokens. The events: 199 listed ones and those of C(200, 170) sets. */
 TEST(forms_mix_at_any_length)
 {
-    AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     cs_objective o = plan_held("mix:1*ar+1*masked(mask-ratio=0.15)", &file);
     AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, 200, &pairs));
     assert_int_equal(pairs.events, 199);
     assert_true(pairs.prefixes && pairs.predicted == 229.0 / 2);
-    for (int64_t e = 0; e < 199; ++e) {
-        assert_int_equal(cs_pairs_set_of(&pairs, e).size, e + 1);
-        assert_true(cs_pairs_is_prefix(&pairs, cs_pairs_set_of(&pairs, e)));
-        assert_true(fabs(pairs.weight[e] * 229 - 1) < 1e-15);
-    }
+    assert_each(e, 0, 199, cs_pairs_set_of(&pairs, e).size == e + 1);
+    assert_each(e, 0, 199, cs_pairs_is_prefix(&pairs, cs_pairs_set_of(&pairs, e)));
+    assert_each(e, 0, 199, fabs(pairs.weight[e] * 229 - 1) < 1e-15);
     assert_true(fabs(pairs.q[170] * 229 - 30) < 1e-14 && pairs.invariant == pairs.q[170]);
     assert_true(fabs(cs_pairs_expand_count(&pairs) / cs_binomial(200, 170) - 30) < 1e-12);
     assert_fails(cs_pairs_expand(&pairs, 1 << 20), CS_ERR_USAGE, "length 200 expands to 1.2");
@@ -305,10 +301,10 @@ TEST(long_mixtures_have_their_golden_spectra)
                   {"mix:0.5*ar+0.5*masked(mask-ratio=0.15)", 60, 0.93919798331929561,
                    0.3303725048725507, 52.270531400495614, 46.141005208238646}};
     for (int i = 0; i < 2; ++i) {
-        AUTO(cs_plan_file) file = {0};
+        CS_AUTO(cs_plan_file) file = {0};
         cs_toy toy = {.classes = 1, .length = golden[i].s, .tokens = 1};
         toy.objective = plan_held(golden[i].spec, &file);
-        AUTO(cs_toy_spectrum) spectrum = toy_run(cs_toy_reduce, &toy);
+        CS_AUTO(cs_toy_spectrum) spectrum = toy_run(cs_toy_reduce, &toy);
         /* A dense SVD: a few units of rounding a value. */
         assert_true(fabs(spectrum.sigma[1] - golden[i].second) < 1e-14);
         assert_true(fabs(spectrum.sigma[spectrum.values - 1] - golden[i].last) < 1e-14);
@@ -319,10 +315,10 @@ TEST(long_mixtures_have_their_golden_spectra)
 
 static cs_status every_form(const char *spec)
 {
-    AUTO(cs_plan_file) file = {0};
-    AUTO(cs_pairs) pairs = {0};
+    CS_AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_pairs) pairs = {0};
     cs_toy toy = {.classes = 2, .length = 13, .tokens = 1};
-    AUTO(cs_toy_spectrum) spectrum = {0};
+    CS_AUTO(cs_toy_spectrum) spectrum = {0};
     cs_status status = cs_objective_parse_held(spec, &file, &toy.objective);
     if (status == CS_OK) status = cs_pairs_of(&toy.objective, 5, &pairs);
     if (status == CS_OK) status = cs_pairs_expand(&pairs, 1 << 10);

@@ -55,9 +55,9 @@ TEST(short_pieces_are_weighted_sums)
 TEST_IN_DIR(rows_of_mixtures_have_texts)
 {
     static const char *const modes[] = {"all", "nearest:2", "each:2", "document"};
-    AUTO(cs_corpus) corpus = small_corpus(MIX_DOCUMENTS, mix_lengths, MIX_VOCAB, MIX_LABELS, 5);
+    CS_AUTO(cs_corpus) corpus = small_corpus(MIX_DOCUMENTS, mix_lengths, MIX_VOCAB, MIX_LABELS, 5);
     for (size_t k = 0; k < sizeof modes / sizeof *modes; ++k) {
-        AUTO(cs_plan_file) file = {0};
+        CS_AUTO(cs_plan_file) file = {0};
         cs_cooc_options o = {.max_length = 6, .threads = 1};
         OK(cs_context_parse(modes[k], &o.context));
         o.objective = plan_held(short_ones[k % 2].spec, &file);
@@ -66,7 +66,7 @@ TEST_IN_DIR(rows_of_mixtures_have_texts)
         AUTO_OK(cs_cooc_store, store, cs_cooc_read(in_dir(state, modes[k]), &store));
         assert_int_equal(store.cooc.matrix.a.rows, out.matrix.a.rows);
         for (int64_t row = 0; row < out.matrix.a.rows; ++row) {
-            AUTO_FREE char *text = NULL;
+            CS_AUTO_FREE char *text = NULL;
             OK(cs_cooc_row_text(&store, row, &text));
             assert_true(strlen(text) > 0);
         }
@@ -76,8 +76,8 @@ TEST_IN_DIR(rows_of_mixtures_have_texts)
 /* `all` on whole documents lists every set, and says how many there are. */
 TEST(all_sets_of_a_mixture_are_counted)
 {
-    AUTO(cs_plan_file) file = {0};
-    AUTO(cs_corpus) corpus = small_corpus(MIX_DOCUMENTS, mix_lengths, MIX_VOCAB, MIX_LABELS, 5);
+    CS_AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_corpus) corpus = small_corpus(MIX_DOCUMENTS, mix_lengths, MIX_VOCAB, MIX_LABELS, 5);
     cs_cooc_options o = {.threads = 1};
     cs_cooc out;
     bool enumerable = true;
@@ -97,13 +97,10 @@ TEST(all_sets_of_a_mixture_are_counted)
 TEST(dry_runs_of_mixtures_bound_their_size)
 {
     static const char *const modes[] = {"nearest:1", "nearest:2", "each:2", "document"};
-    int64_t length[400];
-    for (int i = 0; i < 400; ++i) {
-        length[i] = 5 + i % 50;
-    }
-    AUTO(cs_corpus) corpus = small_corpus(400, length, 2000, MIX_LABELS, 6);
+    ARRAY(int64_t, length, 400, i, 5 + i % 50);
+    CS_AUTO(cs_corpus) corpus = small_corpus(400, length, 2000, MIX_LABELS, 6);
     for (size_t k = 0; k < sizeof modes / sizeof *modes; ++k) {
-        AUTO(cs_plan_file) file = {0};
+        CS_AUTO(cs_plan_file) file = {0};
         cs_cooc_options o = {.threads = 2};
         cs_cooc_size size;
         OK(cs_context_parse(modes[k], &o.context));

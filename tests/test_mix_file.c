@@ -21,15 +21,13 @@ TEST_IN_DIR(a_ratio_distribution_is_the_mixture_of_its_ratios)
         "mix:1*masked(unmasked=5)+3*masked(unmasked=4)+0.5*masked(unmasked=1)",
         "mix:1*masked(unmasked=99)+97*masked(unmasked=98)+0.5*masked(unmasked=25)"};
     const int64_t length[] = {4, 5, 6, 100};
-    AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     cs_objective o = plan_of_text(in_dir(state, "mix.json"), RATIOS, &file);
     for (int i = 0; i < 4; ++i) {
-        AUTO(cs_plan_file) hand_file = {0};
         cs_objective hand;
-        AUTO(cs_pairs) a = {0}, b = {0};
-        OK(cs_objective_parse_held(by_hand[i], &hand_file, &hand));
-        OK(cs_pairs_of(&o, length[i], &a));
-        OK(cs_pairs_of(&hand, length[i], &b));
+        AUTO_OK(cs_plan_file, hand_file, cs_objective_parse_held(by_hand[i], &hand_file, &hand));
+        AUTO_OK(cs_pairs, a, cs_pairs_of(&o, length[i], &a));
+        AUTO_OK(cs_pairs, b, cs_pairs_of(&hand, length[i], &b));
         assert_int_equal(a.events, 0);
         assert_memory_equal(a.q, b.q, (size_t)(length[i] + 1) * sizeof *a.q);
         assert_true(a.predicted == b.predicted);
@@ -67,7 +65,7 @@ TEST_IN_DIR(distributions_are_flattened)
 TEST_IN_DIR(expressions_are_the_explicit_list_of_a_length)
 {
     static double listed[PLAN_CELLS], own[PLAN_CELLS];
-    AUTO(cs_plan_file) file = {0}, plans = {0};
+    CS_AUTO(cs_plan_file) file = {0}, plans = {0};
     cs_objective list = cs_objective_default(CS_OBJ_FILE);
     plan_write(in_dir(state, "plans.json"),
                "{\"plans\": [{\"probability\": 1, \"groups\": [0, 0, 1, 1]}, {\"probability\": 1, "
@@ -88,7 +86,7 @@ TEST_IN_DIR(expressions_are_the_explicit_list_of_a_length)
  */
 TEST_IN_DIR(plans_are_a_part_where_they_are)
 {
-    AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     cs_objective o =
         plan_of_text(in_dir(state, "mix.json"),
                      "{\"mixture\": [{\"share\": 1, \"objective\": \"ar\"}, {\"share\": \"max(0, "
@@ -110,7 +108,7 @@ TEST_IN_DIR(plans_are_a_part_where_they_are)
 /* As many tokens as at any length up to the given one: batches are made for them. */
 TEST_IN_DIR(the_most_tokens_of_shorter_texts_count)
 {
-    AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     cs_objective o = plan_of_text(in_dir(state, "mix.json"),
                                   "{\"mixture\": [{\"share\": 1, \"objective\": \"masked\", "
                                   "\"parameters\": {\"mask-ratio\": \"min(0.5, 9/s^2)\"}}]}",
@@ -125,7 +123,7 @@ TEST_IN_DIR(the_most_tokens_of_shorter_texts_count)
  * when the files are gone. */
 TEST_IN_DIR(files_within_files_are_read_once)
 {
-    AUTO(cs_plan_file) file = {0}, again = {0}, outer = {0};
+    CS_AUTO(cs_plan_file) file = {0}, again = {0}, outer = {0};
     cs_objective back, spec;
     json_auto_t *json = NULL;
     plan_write(in_dir(state, "inner.json"), RATIOS);
@@ -140,7 +138,7 @@ TEST_IN_DIR(files_within_files_are_read_once)
         "{\"plan-file\": \"plans.json\"}}]}",
         &file);
     assert_int_equal(file.inputs, 3);
-    AUTO_FREE char *text = cs_format("mix:2*file(plan-file=%s)+1*ar", in_dir(state, "mix.json"));
+    CS_AUTO_FREE char *text = cs_format("mix:2*file(plan-file=%s)+1*ar", in_dir(state, "mix.json"));
     OK(cs_objective_parse_held(text, &outer, &spec));
     assert_int_equal(outer.inputs, 3);
     OK(cs_objective_to_json(&o, &json));
@@ -152,7 +150,7 @@ TEST_IN_DIR(files_within_files_are_read_once)
     plan_table_of(&back, 4, b);
     assert_memory_equal(a, b, sizeof a);
     assert_string_equal(again.path, in_dir(state, "mix.json"));
-    AUTO_FREE char *described = cs_objective_describe(&back);
+    CS_AUTO_FREE char *described = cs_objective_describe(&back);
     assert_non_null(strstr(described, "file(plan-file="));
     assert_non_null(strstr(described, "mix.json)"));
     cs_plan_file_free(&again);
@@ -288,7 +286,7 @@ TEST_IN_DIR(values_out_of_range_name_part_expression_and_length)
          5, 6, "offset-weights \"s/5\" is 1.2, length 6"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        AUTO(cs_plan_file) file = {0};
+        CS_AUTO(cs_plan_file) file = {0};
         cs_pairs pairs;
         cs_objective o = plan_of_text(in_dir(state, "mix.json"), cases[i].text, &file);
         OK(cs_objective_check_length(&o, cases[i].good));
@@ -296,7 +294,7 @@ TEST_IN_DIR(values_out_of_range_name_part_expression_and_length)
         assert_fails(cs_pairs_of(&o, cases[i].bad, &pairs), CS_ERR_INPUT, cases[i].named);
     }
     /* At length 1 no mask exists, whatever its ratio: such a text is left out. */
-    AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     cs_objective o = plan_of_text(in_dir(state, "mix.json"),
                                   MASKED("{\"mask-ratio\": \"min(0.5,2/s)\"}"), &file);
     o.empty_prefix = CS_PREFIX_SHARED;
@@ -307,15 +305,15 @@ TEST_IN_DIR(parts_are_limited)
 {
     enum { VALUES = 1025 };
     cs_plan_file file = {0};
-    AUTO_FREE char *distribution = cs_strdup("{\"value\": 2, \"share\": 1}");
+    CS_AUTO_FREE char *distribution = cs_strdup("{\"value\": 2, \"share\": 1}");
     for (int i = 1; i < VALUES; ++i) {
         char *longer = cs_format("%s, {\"value\": 2, \"share\": 1}", distribution);
         cs_free(distribution);
         distribution = longer;
     }
-    AUTO_FREE char *text = cs_format("{\"mixture\": [{\"share\": 1, \"objective\": \"masked\", "
-                                     "\"parameters\": {\"unmasked\": [%s]}}]}",
-                                     distribution);
+    CS_AUTO_FREE char *text = cs_format("{\"mixture\": [{\"share\": 1, \"objective\": \"masked\", "
+                                        "\"parameters\": {\"unmasked\": [%s]}}]}",
+                                        distribution);
     plan_write(in_dir(state, "mix.json"), text);
     assert_fails(cs_plan_file_read(in_dir(state, "mix.json"), &file), CS_ERR_INPUT,
                  "a mixture has at most 1024 parts");
@@ -323,15 +321,15 @@ TEST_IN_DIR(parts_are_limited)
 
 static cs_status read_and_describe(const char *path)
 {
-    AUTO(cs_plan_file) file = {0}, again = {0};
+    CS_AUTO(cs_plan_file) file = {0}, again = {0};
     cs_objective o = cs_objective_default(CS_OBJ_FILE), back;
-    AUTO(cs_pairs) pairs = {0};
+    CS_AUTO(cs_pairs) pairs = {0};
     json_auto_t *json = NULL;
     cs_status status = cs_objective_of_file(path, &file, &o);
     if (status == CS_OK) status = cs_pairs_of(&o, 5, &pairs);
     if (status == CS_OK) status = cs_objective_to_json(&o, &json);
     if (status == CS_OK) status = cs_objective_from_json(json, &again, &back);
-    AUTO_FREE char *text = status == CS_OK ? cs_objective_describe(&back) : NULL;
+    CS_AUTO_FREE char *text = status == CS_OK ? cs_objective_describe(&back) : NULL;
     if (status == CS_OK && !text) status = CS_ERR_MEMORY;
     return status;
 }

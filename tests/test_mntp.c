@@ -71,8 +71,8 @@ TEST(its_toy_spectrum_is_closed)
         char spec[32];
         (void)snprintf(spec, sizeof spec, "mntp(unmasked=%d)", m);
         cs_toy toy = toy_of(spec, CLASSES, S, 2);
-        AUTO(cs_toy_spectrum) reduced = toy_run(cs_toy_reduce, &toy),
-                              all = toy_run(toy_enumerate, &toy);
+        CS_AUTO(cs_toy_spectrum) reduced = toy_run(cs_toy_reduce, &toy),
+                                 all = toy_run(toy_enumerate, &toy);
         const double sigma = sqrt((m - 1.0) / ((S - m) * (S - 2.0)));
         const bool ones = S - m == 1;
         expect_spectra_agree(&reduced, &all);
@@ -91,7 +91,7 @@ TEST(it_mixes)
     static const mixture m = {.spec = "mix:1*ar+3*mntp(mask-ratio=0.4)",
                               .part = {"ar", "mntp:mask-ratio=0.4"},
                               .share = {0.25, 0.75}};
-    AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     plan_compare_variants(plan_held("mix:0.3*prefix-lm+0.7*mntp(mask-ratio=0.4)", &file), 3,
                           (const double[]){7, 7});
     for (int given = 0; given < 2; ++given) {
@@ -151,7 +151,7 @@ TEST(a_prediction_never_sees_its_token)
 {
     const char *const specs[] = {"mntp(mask-ratio=0.5)", MIXED};
     for (int n = 0; n < 4; ++n) {
-        AUTO_BY(close_subject, subject) s = {0};
+        CS_AUTO_BY(close_subject, subject) s = {0};
         open_subject(specs[n / 2], n % 2 ? CS_PREFIX_SHARED : CS_PREFIX_NONE, &s);
         const int64_t vocab = s.t.model.config.shape.vocab;
         int masked = 0, causal = 0, moved = 0;
@@ -163,10 +163,8 @@ TEST(a_prediction_never_sees_its_token)
             assert_true(events >= 1 && events <= 6 && vocab <= 64);
             memcpy(own, s.logits, (size_t)(events * vocab) * sizeof *own);
             memcpy(place, s.pass.batch.loss.place, (size_t)events * sizeof *place);
-            bool shows = false;
-            for (int64_t i = 0; i < s.pass.batch.length; ++i) {
-                shows = shows || s.pass.batch.token[i] == s.t.model.config.ids.mask;
-            }
+            bool shows =
+                ANY(i, 0, s.pass.batch.length, s.pass.batch.token[i] == s.t.model.config.ids.mask);
             masked += shows;
             causal += !shows;
             for (int64_t e = 0; e < events; ++e) {
@@ -190,7 +188,7 @@ TEST(a_prediction_never_sees_its_token)
 /* A given token reaches every prediction of its plan, on either side. */
 TEST(a_prediction_sees_both_sides)
 {
-    AUTO_BY(close_subject, subject) s = {0};
+    CS_AUTO_BY(close_subject, subject) s = {0};
     open_subject("mntp(unmasked=5)", CS_PREFIX_NONE, &s);
     const int64_t vocab = s.t.model.config.shape.vocab;
     float own[64];
@@ -213,22 +211,22 @@ TEST_IN_DIR(all_of_ar_is_ar)
 {
     const recipe r = {.kind = CS_OBJ_AR, .arch = CS_ARCH_GPT2};
     for (int mixed = 0; mixed < 3; ++mixed) {
-        AUTO_BY(free_training, training) t =
+        CS_AUTO_BY(free_training, training) t =
             make_training(&r, in_dir(state, mixed == 0   ? "ar"
                                             : mixed == 1 ? "mix"
                                                          : "half"));
-        AUTO(cs_plan_file) file = {0};
+        CS_AUTO(cs_plan_file) file = {0};
         if (mixed) {
             t.options.task.objective =
                 plan_held(mixed == 1 ? "mix:1*ar+(s-s)*mntp(mask-ratio=0.4)" : MIXED, &file);
         }
         (void)trained(&t);
     }
-    AUTO_FREE char *ar = cs_strdup(in_dir(state, "ar")), *mix = cs_strdup(in_dir(state, "mix"));
+    CS_AUTO_FREE char *ar = cs_strdup(in_dir(state, "ar")), *mix = cs_strdup(in_dir(state, "mix"));
     int64_t n = 0, m = 0;
     assert_same_file(ar, mix, "model.safetensors");
-    AUTO_FREE char *x = bytes_of(in_dir(state, "ar/model.safetensors"), &n),
-                   *y = bytes_of(in_dir(state, "half/model.safetensors"), &m);
+    CS_AUTO_FREE char *x = bytes_of(in_dir(state, "ar/model.safetensors"), &n),
+                      *y = bytes_of(in_dir(state, "half/model.safetensors"), &m);
     assert_true(n == m && memcmp(x, y, (size_t)n) != 0);
 }
 
@@ -262,7 +260,7 @@ TEST(its_kind_decides_how_it_is_evaluated)
                  {"mix:1*ar+1*prefix-lm", CS_KIND_CAUSAL, 1}};
     const cs_model_config config = {.arch = CS_ARCH_GPT2};
     for (int i = 0; i < 4; ++i) {
-        AUTO(cs_plan_file) file = {0};
+        CS_AUTO(cs_plan_file) file = {0};
         const cs_task task = {.objective = plan_held(cases[i].spec, &file)};
         cs_ask ways[CS_ASKS];
         AUTO_OK(cs_model_kind, kind,
@@ -277,7 +275,7 @@ TEST(its_kind_decides_how_it_is_evaluated)
  * mask needs a row more, and has none where a piece would take all positions. */
 TEST(a_given_length_gives_the_same_pieces)
 {
-    AUTO_BY(close_subject, subject) s = {0};
+    CS_AUTO_BY(close_subject, subject) s = {0};
     open_subject("mix:1*ar+1*mntp(unmasked=5)", CS_PREFIX_SHARED, &s);
     const int64_t positions = s.t.model.config.shape.positions, length[] = {3, positions, 0};
     for (int i = 0; i < 3; ++i) {
@@ -286,7 +284,7 @@ TEST(a_given_length_gives_the_same_pieces)
         cs_perplexity_options prefix = o, masks = o;
         prefix.ask = CS_ASK_PREFIX;
         masks.ask = CS_ASK_REMAINING;
-        AUTO(cs_perplexity) p = perplexity_of(&s.t, &prefix), q = perplexity_of(&s.t, &masks);
+        CS_AUTO(cs_perplexity) p = perplexity_of(&s.t, &prefix), q = perplexity_of(&s.t, &masks);
         assert_int_equal(p.tokens, q.tokens);
         if (i == 0) {
             assert_int_equal(p.lengths, 3);
@@ -303,22 +301,19 @@ TEST(a_given_length_gives_the_same_pieces)
 TEST(pseudo_is_the_mean_over_single_masks)
 {
     for (int begins = 0; begins < 2; ++begins) {
-        AUTO_BY(close_subject, subject) s = {0};
+        CS_AUTO_BY(close_subject, subject) s = {0};
         open_subject("mntp(unmasked=5)", begins ? CS_PREFIX_SHARED : CS_PREFIX_NONE, &s);
         const int64_t vocab = s.t.model.config.shape.vocab;
         uint8_t keep[64] = {0, 0, 0, 1}; /* of six tokens */
         const cs_perplexity_options o = {
             .kind = CS_KIND_MNTP, .ask = CS_ASK_PSEUDO, .from_nothing = begins > 0, .keep = keep};
-        AUTO(cs_perplexity) p = perplexity_of(&s.t, &o);
+        CS_AUTO(cs_perplexity) p = perplexity_of(&s.t, &o);
         unsigned seen = 0;
         double sum = 0;
         for (int64_t step = 0; step < 100; ++step) {
             ask(&s, s.t.corpus.token + s.t.corpus.doc_ptr[3], step);
             const int64_t place = s.pass.batch.loss.place[0];
-            double total = 0;
-            for (int64_t v = 0; v < vocab; ++v) {
-                total += exp((double)s.logits[v]);
-            }
+            double total = SUM(v, 0, vocab, exp((double)s.logits[v]));
             sum +=
                 seen >> place & 1 ? 0 : log(total) - (double)s.logits[s.pass.batch.loss.target[0]];
             seen |= 1U << place;

@@ -113,7 +113,7 @@ TEST(test_refused)
 {
     cs_model_config config = case_config(&gpt2, false);
     cs_network_options good = case_options(&gpt2, false), o;
-    AUTO(cs_backend) *backend = NULL;
+    CS_AUTO(cs_backend) *backend = NULL;
     cs_network net;
     cs_model model = model_of(&config, cs_backend_ref, &backend, 1);
     o = good;
@@ -152,9 +152,9 @@ static cs_status build_all(const char *unused)
     cs_model_config config = case_config(&what, false);
     cs_network_options options = case_options(&what, false);
     options.keep_hidden = true;
-    AUTO(cs_backend) *backend = NULL;
-    AUTO(cs_model) model = {0};
-    AUTO(cs_network) net = {0};
+    CS_AUTO(cs_backend) *backend = NULL;
+    CS_AUTO(cs_model) model = {0};
+    CS_AUTO(cs_network) net = {0};
     cs_status status = cs_backend_ref(&backend);
     if (status == CS_OK) status = cs_model_init(&config, backend, true, &model);
     if (status == CS_OK) status = cs_model_randomise(&model, 1);
@@ -180,7 +180,7 @@ static void check_hidden(cs_arch arch)
     model_data data;
     for (int kept = 0; kept < 3; ++kept) {
         cs_network_options options = case_options(&what, false);
-        AUTO_BY(world_close, model_world) world = {0};
+        CS_AUTO_BY(world_close, model_world) world = {0};
         options.keep_hidden = kept > 0;
         options.predictions = kept == 2 ? 0 : 7;
         world_open(&world, cs_backend_ref, &config, &options);
@@ -199,10 +199,9 @@ static void check_hidden(cs_arch arch)
         }
     }
     assert_memory_equal(logits[0], logits[1], sizeof logits[0]);
-    for (int p = 0; p < 7; ++p) {
-        assert_memory_equal(features + (ptrdiff_t)p * WIDTH,
-                            top + (ptrdiff_t)data.predict[p] * WIDTH, WIDTH * sizeof *top);
-    }
+    assert_each(p, 0, 7,
+                memcmp(features + (ptrdiff_t)p * WIDTH, top + (ptrdiff_t)data.predict[p] * WIDTH,
+                       WIDTH * sizeof *top) == 0);
     assert_int_equal(memcmp(top, hidden, sizeof top) == 0, config.layer.post_norm);
 }
 
@@ -221,7 +220,7 @@ TEST(test_content_stream)
     model_data data;
     for (int form = 0; form < 2; ++form) {
         cs_network_options options = case_options(&what, false);
-        AUTO_BY(world_close, model_world) world = {0};
+        CS_AUTO_BY(world_close, model_world) world = {0};
         options.form = form == 0 ? CS_FORM_TWO_STREAM : CS_FORM_SINGLE;
         options.keep_hidden = true;
         world_open(&world, cs_backend_ref, &config, &options);
@@ -243,7 +242,7 @@ TEST(test_flops)
 {
     cs_model_config config = case_config(&gpt2, false);
     cs_network_options o = case_options(&gpt2, true);
-    AUTO_BY(world_close, model_world) world = {0};
+    CS_AUTO_BY(world_close, model_world) world = {0};
     world_open(&world, cs_backend_ref, &config, &o);
     double d = WIDTH, f = 10, rows = 10, top = 7, s = 5;
     double layer = 2 * rows * d * 3 * d + 4 * rows * s * d; /* projections, attention */
@@ -260,7 +259,7 @@ static int64_t bytes_of(int64_t batch, int64_t layers, bool training)
     config.shape.width = 64; /* so large that alignment is small against it */
     options.batch = batch;
     options.predictions = batch * options.length;
-    AUTO_BY(world_close, model_world) world = {0};
+    CS_AUTO_BY(world_close, model_world) world = {0};
     world_open(&world, cs_backend_ref, &config, &options);
     int64_t bytes = cs_run_bytes(&world.net.graph, world.backend);
     return bytes;

@@ -369,7 +369,7 @@ TEST(keys_of_other_architectures_are_named)
         char path[256];
         json_auto_t *config = NULL;
         cs_model_config was, out;
-        AUTO_FREE char *names = NULL;
+        CS_AUTO_FREE char *names = NULL;
         assert_true(
             snprintf(path, sizeof path, "tests/golden/models/%s/config.json", fine[i].model) > 0);
         OK(cs_json_read(path, &config));

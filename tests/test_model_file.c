@@ -63,7 +63,7 @@ static void assert_same(const cs_model *a, const cs_model *b)
 
 static void round_trip(void **state, const cs_model_config *config, cs_backend *backend)
 {
-    AUTO(cs_model) model = {0}, back = {0};
+    CS_AUTO(cs_model) model = {0}, back = {0};
     make(config, backend, &model);
     const char *dir = in_dir(state, "model");
     OK(cs_model_write(&model, dir));
@@ -163,7 +163,7 @@ TEST_IN_DIR(names_are_those_of_the_classes)
     AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
     for (int arch = 0; arch < CS_ARCH_COUNT; ++arch) {
         cs_model_config config = config_of((cs_arch)arch);
-        AUTO(cs_model) model = {0};
+        CS_AUTO(cs_model) model = {0};
         cs_safetensors *file = NULL;
         const bool pictures = arch == CS_ARCH_VIT || arch == CS_ARCH_VIT_MAE;
         if (cs_arch_trained((cs_arch)arch) != CS_OK || pictures || arch == CS_ARCH_LINEAR) {
@@ -184,9 +184,8 @@ TEST_IN_DIR(names_are_those_of_the_classes)
             assert_int_equal(entry->shape[0], expected[i].rows);
             assert_int_equal(entry->ndim == 2 ? entry->shape[1] : 1, expected[i].cols);
         }
-        for (int64_t i = 0; i < cs_safetensors_count(file); ++i) {
-            assert_null(strstr(cs_safetensors_at(file, i)->name, "cospec."));
-        }
+        assert_each(i, 0, cs_safetensors_count(file),
+                    strstr(cs_safetensors_at(file, i)->name, "cospec.") == NULL);
         cs_safetensors_free(file);
     }
 }
@@ -195,7 +194,7 @@ TEST_IN_DIR(names_are_those_of_the_classes)
 TEST_IN_DIR(gpt2_matrices_are_transposed)
 {
     AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
-    AUTO(cs_model) model = {0};
+    CS_AUTO(cs_model) model = {0};
     cs_safetensors *file = NULL;
     cs_model_config config = config_of(CS_ARCH_GPT2);
     float ours[60], theirs[60];
@@ -241,7 +240,7 @@ static void rewrite_from(const char *source, const char *dir,
         entry[all++] =
             (cs_safetensors_entry){.name = extra, .dtype = CS_F32, .ndim = 1, .shape = {2}};
     }
-    AUTO_FREE char *path = cs_path_join(dir, "model.safetensors");
+    CS_AUTO_FREE char *path = cs_path_join(dir, "model.safetensors");
     OK(cs_safetensors_writer_open(path, all, entry, 0, NULL, &writer));
     for (int64_t i = 0; i < kept; ++i) {
         const cs_safetensors_entry *e = cs_safetensors_at(file, from[i]);
@@ -299,7 +298,7 @@ TEST_IN_DIR(files_of_the_bare_model_are_read)
     static const cs_arch arch[] = {CS_ARCH_GPT2, CS_ARCH_ROBERTA_PRELAYERNORM, CS_ARCH_BERT,
                                    CS_ARCH_LLAMA, CS_ARCH_EUROBERT};
     for (int i = 0; i < 5; ++i) {
-        AUTO(cs_model) model = {0}, back = {0};
+        CS_AUTO(cs_model) model = {0}, back = {0};
         cs_model_config config = config_of(arch[i]);
         config.head.tied = arch[i] != CS_ARCH_LLAMA;
         if (arch[i] == CS_ARCH_EUROBERT) { /* tied, and a bias of the logits that is not there */
@@ -353,7 +352,7 @@ TEST_IN_DIR(heads_of_other_tasks_are_passed_by)
         {CS_ARCH_LLAMA, "LlamaForTokenClassification", "LlamaForCausalLM", "lm_head.weight"}};
     AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
     for (int i = 0; i < 2; ++i) {
-        AUTO(cs_model) model = {0}, back = {0};
+        CS_AUTO(cs_model) model = {0}, back = {0};
         cs_model_config config = config_of(file[i].arch);
         config.head.tied = file[i].arch == CS_ARCH_BERT;
         make(&config, backend, &model);
@@ -374,7 +373,7 @@ TEST_IN_DIR(heads_of_other_tasks_are_passed_by)
 TEST_IN_DIR(old_names_and_extra_buffers_are_read)
 {
     AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
-    AUTO(cs_model) model = {0}, back = {0};
+    CS_AUTO(cs_model) model = {0}, back = {0};
     cs_model_config config = config_of(CS_ARCH_BERT);
     make(&config, backend, &model);
     const char *dir = in_dir(state, "old");
@@ -409,10 +408,11 @@ TEST_IN_DIR(additions_of_published_files_are_ignored)
     const char *dir = in_dir(state, "more");
     OK(cs_dir_make(dir));
     for (size_t i = 0; i <= last; ++i) {
-        AUTO(cs_model) model = {0};
-        AUTO_FREE char *golden = cs_format("tests/golden/models/%s", extra[i].model), *bytes = NULL;
-        AUTO_FREE char *from = cs_path_join(golden, "config.json"),
-                       *to = cs_path_join(dir, "config.json");
+        CS_AUTO(cs_model) model = {0};
+        CS_AUTO_FREE char *golden = cs_format("tests/golden/models/%s", extra[i].model),
+                          *bytes = NULL;
+        CS_AUTO_FREE char *from = cs_path_join(golden, "config.json"),
+                          *to = cs_path_join(dir, "config.json");
         int64_t size = 0;
         OK(cs_file_read(from, 1 << 20, &bytes, &size));
         OK(cs_file_write(to, bytes, size));
@@ -430,7 +430,7 @@ TEST_IN_DIR(additions_of_published_files_are_ignored)
 static void say_tied(const char *dir)
 {
     json_auto_t *json = NULL;
-    AUTO_FREE char *path = cs_path_join(dir, "config.json");
+    CS_AUTO_FREE char *path = cs_path_join(dir, "config.json");
     OK(cs_json_read(path, &json));
     assert_true(json_is_false(json_object_get(json, "tie_word_embeddings")));
     OK(cs_json_set(json, "tie_word_embeddings", json_true()));
@@ -444,7 +444,7 @@ TEST_IN_DIR(ties_are_those_of_the_file)
     static const cs_arch arch[] = {CS_ARCH_BERT, CS_ARCH_LLAMA, CS_ARCH_GPT2};
     AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
     for (int i = 0; i < 6; ++i) {
-        AUTO(cs_model) model = {0}, back = {0};
+        CS_AUTO(cs_model) model = {0}, back = {0};
         cs_model_config config = config_of(arch[i / 2]);
         const bool equal = i % 2;
         float x[66];
@@ -484,7 +484,7 @@ TEST_IN_DIR(tied_embeddings_under_the_name_of_the_output)
     static const cs_arch arch[] = {CS_ARCH_BERT, CS_ARCH_LLAMA, CS_ARCH_GPT2};
     AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
     for (int i = 0; i < 3; ++i) {
-        AUTO(cs_model) model = {0}, back = {0};
+        CS_AUTO(cs_model) model = {0}, back = {0};
         cs_model_config config = config_of(arch[i]);
         config.head.tied = true;
         make(&config, backend, &model);
@@ -532,7 +532,7 @@ TEST_IN_DIR(bad_files_are_refused)
     /* A configuration of another width. */
     OK(cs_model_write(&model, dir));
     json_auto_t *json = NULL;
-    AUTO_FREE char *path = cs_path_join(dir, "config.json");
+    CS_AUTO_FREE char *path = cs_path_join(dir, "config.json");
     OK(cs_json_read(path, &json));
     assert_int_equal(json_object_set_new(json, "hidden_size", json_integer(8)), 0);
     OK(cs_json_write(path, json));
@@ -541,7 +541,7 @@ TEST_IN_DIR(bad_files_are_refused)
 
     /* One bit of the data. */
     OK(cs_model_write(&model, dir));
-    AUTO_FREE char *weights = cs_path_join(dir, "model.safetensors"), *bytes = NULL;
+    CS_AUTO_FREE char *weights = cs_path_join(dir, "model.safetensors"), *bytes = NULL;
     int64_t size = 0;
     OK(cs_file_read(weights, 1 << 20, &bytes, &size));
     bytes[size - 5] ^= 1;
@@ -553,8 +553,8 @@ TEST_IN_DIR(bad_files_are_refused)
 
 static cs_status write_and_read(const char *path)
 {
-    AUTO(cs_backend) *backend = NULL;
-    AUTO(cs_model) model = {0}, back = {0};
+    CS_AUTO(cs_backend) *backend = NULL;
+    CS_AUTO(cs_model) model = {0}, back = {0};
     cs_model_config config = config_of(CS_ARCH_GPT2);
     config.shape.layers = 1;
     cs_status status = cs_backend_ref(&backend);

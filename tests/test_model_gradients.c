@@ -135,7 +135,7 @@ static bool idle(const model_case *what, const char *name)
 static void check_derivatives(const model_case *cases)
 {
     for (const model_case *what = cases; what->name; ++what) {
-        AUTO_BY(probe_close, probe) p = {0};
+        CS_AUTO_BY(probe_close, probe) p = {0};
         probe_open(&p, what);
         for (uint64_t n = 0; n < 2; ++n) {
             draw_direction(&p, -1, n);
@@ -143,10 +143,7 @@ static void check_derivatives(const model_case *cases)
         }
         for (int64_t i = 0; i < p.count; ++i) {
             const char *name = p.world.model.params.param[i].name;
-            double g = 0;
-            for (int64_t k = 0; k < items(&p, i); ++k) {
-                g += p.grad[i][k] * p.grad[i][k];
-            }
+            double g = SUM(k, 0, items(&p, i), p.grad[i][k] * p.grad[i][k]);
             if ((p.world.model.params.param[i].fixed || idle(what, name)) == (g > 0)) {
                 fail_msg("%s: gradient of %s has norm %g", what->name, name, sqrt(g));
             }
@@ -222,7 +219,7 @@ static void check_nothing_idle(const model_case *cases)
     for (const model_case *what = cases; what->name; ++what) {
         cs_model_config config = case_config(what, true);
         cs_network_options options = case_options(what, true);
-        AUTO_BY(world_close, model_world) world = {0};
+        CS_AUTO_BY(world_close, model_world) world = {0};
         world_open(&world, cs_backend_ref, &config, &options);
         cs_graph *g = &world.net.graph;
         readers r = {g, cs_calloc(g->tensors, sizeof *r.read)};

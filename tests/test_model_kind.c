@@ -5,19 +5,7 @@
 #include "model_support.h"
 #include "plan/spec.h"
 #include "train/model_kind.h"
-
-/* cs_model_kind_read of a folder without weights. */
-static cs_status read_kind(const char *dir, const cs_model_config *config, cs_model_kind *out)
-{
-    cs_model model = {.config = *config};
-    char path[700];
-    (void)snprintf(path, sizeof path, "%s/config.json", dir);
-    cs_status status = cs_json_read(path, &model.source);
-    model.trained = json_object_get(json_object_get(model.source, "cospec"), "trained");
-    if (status == CS_OK) status = cs_model_kind_read(dir, &model, out);
-    json_decref(model.source);
-    return status;
-}
+#include "train_support.h"
 
 TEST_IN_DIR(kinds_are_read)
 {
@@ -130,7 +118,7 @@ TEST_IN_DIR(records_are_read_back)
     const char *const queries[] = {NULL, NULL, "on", "off", "on", "off", "on", "off", "on"};
     for (size_t i = 0; i < sizeof spec / sizeof *spec; ++i) {
         cs_model_config config = {.arch = CS_ARCH_GPT2};
-        AUTO(cs_model_kind) made = {0}, read = {0};
+        CS_AUTO(cs_model_kind) made = {0}, read = {0};
         cs_objective objective;
         cs_plan_file plans = {0};
         cs_task task = {.delta = 0.25, .two_stream = i > 5};

@@ -60,7 +60,7 @@ static void check_leaks(backend_open open, const model_case *what, bool training
 {
     cs_model_config config = case_config(what, training);
     cs_network_options options = case_options(what, training);
-    AUTO_BY(world_close, model_world) world = {0};
+    CS_AUTO_BY(world_close, model_world) world = {0};
     int64_t counts[2] = {0};
     world_open(&world, open, &config, &options);
     for (uint64_t plan = 0; plan < PLANS; ++plan) {
@@ -107,7 +107,7 @@ TEST(test_two_stream_targets)
         options.queries = options.length = 5;
         options.batch = 1;
         options.predictions = 5;
-        AUTO_BY(world_close, model_world) world = {0};
+        CS_AUTO_BY(world_close, model_world) world = {0};
         model_data data;
         world_open(&world, *open, &config, &options);
         data_fill(&data, &world, 2);
@@ -123,9 +123,7 @@ TEST(test_two_stream_targets)
             data.token[k] = (data.token[k] + 1) % VOCAB;
             world_load(&world, &data);
             world_logits(&world, after);
-            for (int64_t q = 0; q < 5; ++q) {
-                assert_int_equal(same_row(before, after, q), q / 2 <= k / 2);
-            }
+            assert_each(q, 0, 5, same_row(before, after, q) == (q / 2 <= k / 2));
             data.token[k] = (data.token[k] + VOCAB - 1) % VOCAB;
         }
     }
@@ -143,7 +141,7 @@ TEST(test_empty_query)
         cs_network_options options = case_options(&what, false);
         float logits[2][PREDICTIONS * VOCAB];
         for (int small = 0; small < 2; ++small) {
-            AUTO_BY(world_close, model_world) world = {0};
+            CS_AUTO_BY(world_close, model_world) world = {0};
             model_data data;
             if (small) {
                 options.batch = options.length = options.queries = options.predictions = 1;
@@ -171,7 +169,7 @@ TEST(test_present_sizes)
         float logits[2][PREDICTIONS * VOCAB];
         for (int larger = 0; larger < 2; ++larger) {
             cs_network_options options = case_options(what, larger != 0);
-            AUTO_BY(world_close, model_world) exact = {0}, world = {0};
+            CS_AUTO_BY(world_close, model_world) exact = {0}, world = {0};
             model_data data;
             world_open(&exact, cs_backend_ref, &config, &options);
             data_fill(&data, &exact, 9);
@@ -208,7 +206,7 @@ TEST(test_first_loss)
             continue;
         }
         config.training.init_range = 1e-6;
-        AUTO_BY(world_close, model_world) world = {0};
+        CS_AUTO_BY(world_close, model_world) world = {0};
         model_data data;
         double features[PREDICTIONS * 8], most = 0;
         world_open(&world, cs_backend_ref64, &config, &options);
@@ -218,10 +216,7 @@ TEST(test_first_loss)
         double loss = world_loss(&world);
         OK(cs_run_get(world.run, world.net.loss.features, features));
         for (int64_t p = 0; p < PREDICTIONS; ++p) {
-            double sum = 0;
-            for (int64_t c = 0; c < 8; ++c) {
-                sum += fabs(features[p * 8 + c]);
-            }
+            double sum = SUM(c, 0, 8, fabs(features[p * 8 + c]));
             most = fmax(most, sum);
         }
         double m = 6 * config.training.init_range * most;

@@ -44,7 +44,7 @@ static int64_t expected_sums(const cs_model_config *c, cs_form form)
 
 static void check_dropout(const model_case *what, bool training)
 {
-    AUTO_BY(world_close, model_world) w = {0};
+    CS_AUTO_BY(world_close, model_world) w = {0};
     open_case(what, training, &w);
     const cs_model_config *c = &w.model.config;
     const cs_network *net = &w.net;
@@ -105,7 +105,7 @@ TEST(test_relative)
 {
     int64_t relative = 0, queries = 0;
     for (const model_case *what = model_cases; what->name; ++what) {
-        AUTO_BY(world_close, model_world) w = {0};
+        CS_AUTO_BY(world_close, model_world) w = {0};
         open_case(what, true, &w);
         const cs_network *net = &w.net;
         for (int64_t i = 0; i < net->graph.ops; ++i) {
@@ -146,7 +146,7 @@ TEST(test_head)
         const model_case what = {"head", CS_FORM_SINGLE, arch[k / 3], CS_LOSS_NONE, NULL};
         cs_model_config config = case_config(&what, false);
         cs_network_options options = case_options(&what, false);
-        AUTO_BY(world_close, model_world) w = {0};
+        CS_AUTO_BY(world_close, model_world) w = {0};
         int64_t heads = 0, inner = 0;
         config.layer.activation = act[k % 3];
         world_open(&w, cs_backend_ref, &config, &options);

@@ -42,7 +42,7 @@ static void compare_gradients(const json_t *what, const parity_world *w, double 
     for (int64_t p = 0; p < w->model.params.count; ++p) {
         const cs_param *param = &w->model.params.param[p];
         double *x = test_zeros(param->rows * param->cols, sizeof *x);
-        AUTO_FREE char *name = cs_format("grad.%s", param->name);
+        CS_AUTO_FREE char *name = cs_format("grad.%s", param->name);
         assert_non_null(name);
         OK(cs_params_get64(&w->model.params, p, CS_PARAM_GRAD, x));
         compare(what, name, x, param->rows * param->cols, tolerance);
@@ -63,7 +63,7 @@ static void compare_all(const char *backend)
         double tolerance = strcmp(backend, "ref64") == 0 ? 1e-9 : given;
         assert_true(given > 1e-8 && given < 1e-3);
         cs_backend *opened = NULL;
-        AUTO_BY(parity_close, parity_world) world = {0};
+        CS_AUTO_BY(parity_close, parity_world) world = {0};
         OK(parity_backend(backend, &opened));
         OK(parity_open(what, &opened, &world));
         OK(parity_step(&world));

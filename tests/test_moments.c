@@ -12,10 +12,7 @@ static double dense_moment4(const cs_csr *a)
     double sum = 0;
     for (int64_t i = 0; i < d.cols; ++i) {
         for (int64_t j = 0; j < d.cols; ++j) {
-            double g = 0;
-            for (int64_t k = 0; k < d.rows; ++k) {
-                g += d.data[k + i * d.ld] * d.data[k + j * d.ld];
-            }
+            double g = SUM(k, 0, d.rows, d.data[k + i * d.ld] * d.data[k + j * d.ld]);
             sum += g * g;
         }
     }
@@ -26,7 +23,8 @@ TEST(exact_moments_match_dense_sums)
 {
     for (uint64_t seed = 1; seed <= 6; ++seed) {
         /* Wide and tall, so that either side is the cheaper one; some entries negative. */
-        AUTO(cs_csr) a = untidy_matrix(2, seed % 2 ? 150 : 30, seed % 2 ? 30 : 150, seed), at = {0};
+        CS_AUTO(cs_csr) a = untidy_matrix(2, seed % 2 ? 150 : 30, seed % 2 ? 30 : 150, seed),
+                        at = {0};
         double square = 0;
         for (int64_t e = 0; e < cs_csr_nnz(&a); ++e) {
             a.val[e] *= e % 5 == 0 ? -1 : 1;
@@ -48,10 +46,9 @@ TEST(exact_moments_match_dense_sums)
  * tails. */
 static cs_csr zipf_matrix(int64_t rows, int64_t cols, double fill, uint64_t seed)
 {
-    AUTO(cs_dense) d = {0};
     cs_csr a = {0};
     cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, 0);
-    OK(cs_dense_init(&d, rows, cols));
+    AUTO_OK(cs_dense, d, cs_dense_init(&d, rows, cols));
     for (int64_t j = 0; j < cols; ++j) {
         for (int64_t i = 0; i < rows; ++i) {
             double p = fill * (double)cols / (double)((i * 7 % rows + 1) * (j * 5 % cols + 1));
@@ -78,7 +75,7 @@ TEST(any_filling_gives_the_dense_sum)
     const int64_t size[][2] = {{97, 61}, {60, 130}, {7, 40}, {40, 5}, {9, 9}};
     for (size_t i = 0; i < sizeof size / sizeof *size; ++i) {
         for (size_t f = 0; f < sizeof fill / sizeof *fill; ++f) {
-            AUTO(cs_csr) a = zipf_matrix(size[i][0], size[i][1], fill[f], 10 * i + f);
+            CS_AUTO(cs_csr) a = zipf_matrix(size[i][0], size[i][1], fill[f], 10 * i + f);
             assert_true(moment4(&a) == dense_moment4(&a)); /* integers: exact */
         }
     }
@@ -111,7 +108,7 @@ TEST(matrices_wider_than_the_tile)
     for (size_t k = 0; k < sizeof kind / sizeof *kind; ++k) {
         int64_t n = kind[k].n;
         double h = (double)kind[k].hubs, c = 0, expected = 0;
-        AUTO(cs_csr) a = hub_matrix(n, kind[k].hubs, kind[k].each), at = {0};
+        CS_AUTO(cs_csr) a = hub_matrix(n, kind[k].hubs, kind[k].each), at = {0};
         for (int64_t i = 0; i < n; ++i) {
             double d = (double)(1 + i % 3), here = i % kind[k].each == 0;
             expected += 2 * (h + here) * d * d + d * d * d * d;
@@ -128,7 +125,7 @@ TEST(matrices_wider_than_the_tile)
 TEST(closed_forms)
 {
     for (int64_t n = 3; n < 200; n += 49) {
-        AUTO(cs_csr) a = cycle(n), abar = normalised(&a);
+        CS_AUTO(cs_csr) a = cycle(n), abar = normalised(&a);
         double expected = 0.375 * (double)n;
         assert_true(fabs(moment4(&abar) - expected) < 1e-13 * expected);
     }
@@ -141,7 +138,7 @@ TEST(closed_forms)
     for (size_t i = 0; i < sizeof toy / sizeof *toy; ++i) {
         cs_toy model = toy_of(toy[i].objective, 3, 5, 2);
         AUTO_OK(cs_labelled, m, cs_toy_matrix(&model, 0, &m));
-        AUTO(cs_csr) abar = normalised(&m.a);
+        CS_AUTO(cs_csr) abar = normalised(&m.a);
         assert_true(fabs(moment4(&abar) - toy[i].sum) < 1e-12 * toy[i].sum);
     }
 }
@@ -167,7 +164,7 @@ static double one_sided(const cs_csr *a)
 TEST(cost_is_that_of_the_cheapest_order)
 {
     /* One full row of 5: columns' Gram 15 products, rows' Gram 5. */
-    AUTO(cs_csr) a = matrix_of(1, 5, (double[]){1, 2, 3, 4, 5});
+    CS_AUTO(cs_csr) a = matrix_of(1, 5, (double[]){1, 2, 3, 4, 5});
     assert_true(cost_of(&a) == 5);
     assert_true(moment4(&a) == 55.0 * 55.0);
     cs_csr_free(&a);
@@ -184,10 +181,7 @@ TEST(cost_is_that_of_the_cheapest_order)
     /* A full row and a full column: either Gram matrix costs n^2 / 2, by degree it is linear. By
      * hand: eight columns go before the row, 8 n - 28; it goes before the others, n - 8; n - 1 for
      * the other rows. */
-    double full[100 * 100];
-    for (int i = 0; i < 100 * 100; ++i) {
-        full[i] = i < 100 || i % 100 == 0;
-    }
+    ARRAY(double, full, (100 * 100), i, i < 100 || i % 100 == 0);
     a = matrix_of(100, 100, full);
     assert_true(cost_of(&a) == 10 * 100 - 37);
     assert_true(moment4(&a) == dense_moment4(&a));
@@ -196,10 +190,9 @@ TEST(cost_is_that_of_the_cheapest_order)
 /* diag(1, 0.9, 0.9^2, ...) turned by random reflections: nothing diagonal to profit from. */
 static cs_csr decaying(int64_t n, double ratio, cs_csr *at, double *truth)
 {
-    AUTO(cs_dense) d = {0};
     cs_csr a = {0};
     double value = 1;
-    OK(cs_dense_init(&d, n, n));
+    AUTO_OK(cs_dense, d, cs_dense_init(&d, n, n));
     *truth = 0;
     for (int64_t i = 0; i < n; ++i, value *= ratio) {
         d.data[i + i * d.ld] = value;
@@ -214,10 +207,7 @@ static cs_csr decaying(int64_t n, double ratio, cs_csr *at, double *truth)
             norm += h[i] * h[i];
         }
         for (int64_t j = 0; j < n; ++j) { /* columns, then rows */
-            double dot = 0;
-            for (int64_t i = 0; i < n; ++i) {
-                dot += h[i] * d.data[side ? j + i * d.ld : i + j * d.ld];
-            }
+            double dot = SUM(i, 0, n, h[i] * d.data[side ? j + i * d.ld : i + j * d.ld]);
             for (int64_t i = 0; i < n; ++i) {
                 d.data[side ? j + i * d.ld : i + j * d.ld] -= 2 * dot / norm * h[i];
             }
@@ -276,7 +266,7 @@ TEST(intervals_cover)
 TEST(a_sketch_takes_the_large_values_away)
 {
     double truth = 0;
-    AUTO(cs_csr) at = {0}, a = decaying(60, 0.8, &at, &truth);
+    CS_AUTO(cs_csr) at = {0}, a = decaying(60, 0.8, &at, &truth);
     const cs_moment4_sampling plain = {.samples = 16, .seed = 4, .threads = 1};
     cs_moment4_sampling sketched = plain;
     sketched.sketch = 12;
@@ -307,7 +297,7 @@ TEST(a_sketch_takes_the_large_values_away)
  * the square root of the samples, and a diagonal matrix has no variance at all. */
 TEST(hutchinson_is_unbiased_within_its_error)
 {
-    AUTO(cs_csr) a = untidy_matrix(2, 150, 60, 3), at = {0};
+    CS_AUTO(cs_csr) a = untidy_matrix(2, 150, 60, 3), at = {0};
     OK(cs_csr_transpose(&a, &at));
     double truth = dense_moment4(&a);
     double bias = 0, error_sum = 0;
@@ -323,7 +313,7 @@ TEST(hutchinson_is_unbiased_within_its_error)
         error_sum += s.error / 20;
     }
     assert_true(fabs(bias) < 5 * error_sum / sqrt(20));
-    AUTO(cs_csr) d = matrix_of(3, 3, (double[]){2, 0, 0, 0, 1, 0, 0, 0, 3}), dt = {0};
+    CS_AUTO(cs_csr) d = matrix_of(3, 3, (double[]){2, 0, 0, 0, 1, 0, 0, 0, 3}), dt = {0};
     OK(cs_csr_transpose(&d, &dt));
     cs_sum4 s = estimate(&d, &dt, (cs_moment4_sampling){.samples = 4, .seed = 1, .threads = 1});
     assert_true(s.value == 16 + 1 + 81 && s.error == 0);
@@ -333,10 +323,9 @@ TEST(hutchinson_is_unbiased_within_its_error)
  * known and a sketch of one neither. */
 TEST(known_vectors_take_the_variance_away)
 {
-    AUTO(cs_csr) a = matrix_of(2, 3, (double[]){3, 4, 0, 0, 0, 2}), at = {0};
+    CS_AUTO(cs_csr) a = matrix_of(2, 3, (double[]){3, 4, 0, 0, 0, 2}), at = {0};
     OK(cs_csr_transpose(&a, &at));
-    AUTO(cs_dense) v = {0};
-    OK(cs_dense_init(&v, 3, 1));
+    AUTO_OK(cs_dense, v, cs_dense_init(&v, 3, 1));
     v.data[0] = 0.6;
     v.data[1] = 0.8;
     double sigma = 5;
@@ -378,7 +367,7 @@ TEST(bad_options_are_named)
 
 TEST(every_failed_allocation_is_reported)
 {
-    AUTO(cs_csr) a = zipf_matrix(40, 30, 0.5, 2), at = {0};
+    CS_AUTO(cs_csr) a = zipf_matrix(40, 30, 0.5, 2), at = {0};
     OK(cs_csr_transpose(&a, &at));
     int failures = 0;
     EACH_ALLOCATION_FAILS(n) {

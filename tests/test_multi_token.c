@@ -52,11 +52,10 @@ TEST(rows_predict_the_events_of_diverse_ar)
         }
         assert_true(fabs(sum - 1) < 1e-14);
         assert_true(fabs(batch.loss.weight_sum - (mask ? 1 : (double)(s - !begins))) < 1e-14);
-        for (int64_t r = 0; r < batch.events; ++r) {
-            assert_int_equal(batch.loss.target[r], TEXT + batch.loss.place[r]);
-            assert_int_equal(
-                batch_sees(&batch, &config, r) >> (batch.loss.place[r] - batch.loss.head[r]), 0);
-        }
+        assert_each(r, 0, batch.events, batch.loss.target[r] == TEXT + batch.loss.place[r]);
+        assert_each(
+            r, 0, batch.events,
+            (batch_sees(&batch, &config, r) >> (batch.loss.place[r] - batch.loss.head[r])) == 0);
     }
 }
 
@@ -127,7 +126,7 @@ TEST(every_head_is_the_last_layer_of_a_plain_network)
     const cs_arch arch[] = {CS_ARCH_GPT2, CS_ARCH_ROBERTA, CS_ARCH_LLAMA};
     for (int a = 0; a < 3; ++a) {
         recipe r = ahead, next = {.kind = CS_OBJ_AR, .arch = arch[a]};
-        AUTO_BY(world_close, world) w = {0}, plain = {0};
+        CS_AUTO_BY(world_close, world) w = {0}, plain = {0};
         r.arch = arch[a];
         world_open(&r, &w);
         world_open(&next, &plain);
@@ -163,7 +162,7 @@ TEST(every_head_is_the_last_layer_of_a_plain_network)
 
 TEST(a_prediction_sees_its_prefix_alone)
 {
-    AUTO_BY(world_close, world) w = {0};
+    CS_AUTO_BY(world_close, world) w = {0};
     world_open(&ahead, &w);
     const int64_t vocab = w.model.config.shape.vocab;
     ask(&w, some_text);
@@ -191,7 +190,7 @@ TEST_IN_DIR(heads_learn)
     recipe r = ahead;
     r.distinct = true;
     r.documents = 4;
-    AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "long"));
+    CS_AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "long"));
     t.options.steps = 300;
     t.options.rate.learning_rate = 1e-2;
     t.options.intervals.eval_every = t.options.intervals.save_every = 0;
@@ -204,7 +203,7 @@ TEST_IN_DIR(one_offset_is_ar)
                  next = {.kind = CS_OBJ_AR, .arch = CS_ARCH_GPT2};
     char folder[512];
     for (int i = 0; i < 2; ++i) {
-        AUTO_BY(free_training, training) t =
+        CS_AUTO_BY(free_training, training) t =
             make_training(i ? &one : &next, in_dir(state, i ? "one" : "ar"));
         (void)trained(&t);
     }
@@ -218,7 +217,7 @@ TEST_IN_DIR(threads_change_no_byte)
     for (int threads = 1; threads <= 3; threads += 2) {
         recipe r = ahead;
         r.threads = threads;
-        AUTO_BY(free_training, training) t =
+        CS_AUTO_BY(free_training, training) t =
             make_training(&r, in_dir(state, threads == 1 ? "one" : "three"));
         t.options.data.accumulate = 2;
         (void)trained(&t);
@@ -230,14 +229,14 @@ TEST_IN_DIR(threads_change_no_byte)
 /* Without its other heads a model predicts the next token as with them. */
 TEST(the_first_head_is_the_model)
 {
-    AUTO_BY(world_close, world) w = {0}, plain = {0};
+    CS_AUTO_BY(world_close, world) w = {0}, plain = {0};
     const recipe next = {.kind = CS_OBJ_AR, .arch = CS_ARCH_GPT2};
     const cs_perplexity_options o = {.kind = CS_KIND_CAUSAL, .split = true};
     world_open(&ahead, &w);
     world_open(&next, &plain);
     OK(cs_model_randomise(&w.t.model, 4));
     OK(cs_model_take_encoder(&w.t.model, &plain.t.model));
-    AUTO(cs_perplexity) a = perplexity_of(&w.t, &o), b = perplexity_of(&plain.t, &o);
+    CS_AUTO(cs_perplexity) a = perplexity_of(&w.t, &o), b = perplexity_of(&plain.t, &o);
     assert_true(a.tokens > 50 && a.nll == b.nll);
 }
 

@@ -32,7 +32,7 @@ TEST_IN_DIR(reads_back)
     const cs_dtype dtype[] = {CS_F32, CS_F16};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         for (int t = 0; t < 2; ++t) {
-            AUTO(cs_array) a = {0};
+            CS_AUTO(cs_array) a = {0};
             OK(write_rows(in_dir(state, "a.npy"), dtype[t], rows[i]));
             OK(cs_npy_read(in_dir(state, "a.npy"), 0, &a));
             assert_int_equal(a.dtype, dtype[t]);
@@ -50,7 +50,7 @@ TEST_IN_DIR(reads_back)
 TEST_IN_DIR(one_dimension)
 {
     cs_npy_stream *s = NULL;
-    AUTO(cs_array) a = {0};
+    CS_AUTO(cs_array) a = {0};
     const int64_t values[] = {5, -7, INT64_MAX};
     OK(cs_npy_stream_open(in_dir(state, "a.npy"), CS_I64, 0, &s));
     OK(cs_npy_stream_append(s, values, 2));

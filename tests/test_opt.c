@@ -92,7 +92,7 @@ TEST(forms_of_options)
         cs_args_free(&args);
         assert_null(args);
     }
-    AUTO(cs_args) *args = accepted("-- -f --rank");
+    CS_AUTO(cs_args) *args = accepted("-- -f --rank");
     assert_string_equal(cs_args_positional(args, 0), "-f");
     assert_string_equal(cs_args_positional(args, 1), "--rank");
 }
@@ -134,7 +134,7 @@ TEST(names_of_other_programs)
 
 TEST(fallbacks_and_unset)
 {
-    AUTO(cs_args) *args = accepted("f");
+    CS_AUTO(cs_args) *args = accepted("f");
     assert_int_equal(cs_args_int(args, "rank"), 5);
     assert_false(cs_args_given(args, "rank"));
     assert_true(isnan(cs_args_real(args, "tol")));
@@ -223,7 +223,7 @@ TEST(refusals_name_the_value)
 
 TEST(help_wants_no_arguments)
 {
-    AUTO(cs_args) *args = accepted("--help");
+    CS_AUTO(cs_args) *args = accepted("--help");
     assert_true(cs_args_flag(args, "help"));
 }
 
@@ -379,7 +379,7 @@ TEST(metrics_are_declared)
     }
     char x[] = "x.npy", option[] = "--metric", near[] = "rank_tua", good[] = "rankme";
     char *words[] = {x, option, near};
-    AUTO(cs_args) *args = NULL;
+    CS_AUTO(cs_args) *args = NULL;
     assert_int_equal(cs_args_parse(&cs_cmd_rank, 3, words, &args), CS_ERR_USAGE);
     assert_non_null(strstr(cs_reason(), "--metric: unknown metric 'rank_tua' (rank_tau,"));
     assert_non_null(strstr(cs_reason(), "did you mean rank_tau?"));
@@ -395,7 +395,7 @@ TEST(sweeps_are_products)
 {
     cs_sweep sweep;
     char text[CS_SWEEP_TEXT];
-    AUTO(cs_args) *args = accepted("f --classes 2:4:2 --length 5 --mask-ratio 0.1:0.9:0.1");
+    CS_AUTO(cs_args) *args = accepted("f --classes 2:4:2 --length 5 --mask-ratio 0.1:0.9:0.1");
     OK(cs_args_sweep(args, &sweep));
     assert_int_equal(sweep.points, 18);
     assert_true(cs_sweep_is_swept(&sweep));
@@ -445,7 +445,7 @@ TEST(sweeps_refused)
         char line[128];
         cs_sweep sweep;
         (void)snprintf(line, sizeof line, "f %s", bad[i][0]);
-        AUTO(cs_args) *args = accepted(line);
+        CS_AUTO(cs_args) *args = accepted(line);
         assert_fails(cs_args_sweep(args, &sweep), CS_ERR_USAGE, bad[i][1]);
     }
 }
@@ -465,7 +465,7 @@ static char *written(cs_opt_writer *write, const cs_command *const *list)
 
 TEST(texts_hold_every_option)
 {
-    AUTO_FREE char *text = written(cs_opt_help, commands);
+    CS_AUTO_FREE char *text = written(cs_opt_help, commands);
     assert_non_null(strstr(text, "-k, --rank K"));
     assert_non_null(strstr(text, "[5]"));
     assert_non_null(strstr(text, "  x = y / z\n"));
@@ -498,7 +498,7 @@ TEST(main_options_come_first)
     cs_command many = command;
     many.main = "classes rank output";
     const cs_command *const one[] = {&many, NULL};
-    AUTO_FREE char *text = written(cs_opt_help, one);
+    CS_AUTO_FREE char *text = written(cs_opt_help, one);
     const char *main = strstr(text, "Main options:\n"), *classes = strstr(text, "--classes R"),
                *rank = strstr(text, "-k, --rank K"), *output = strstr(text, "-o, --output DIR"),
                *more = strstr(text, "More options, explained by 'cospec probe --help-all':");
@@ -529,7 +529,7 @@ TEST(commands_with_many_options_have_main_ones)
 TEST(each_allocation_fails_once)
 {
     EACH_ALLOCATION_FAILS(n) {
-        AUTO(cs_args) *args = NULL;
+        CS_AUTO(cs_args) *args = NULL;
         if (out_of_memory(parse("f --rank 3 --name a --name b --tol 0.5", &args)))
             assert_null(args);
         else

@@ -162,7 +162,7 @@ static cs_status use_all(const char *path)
 {
     (void)path;
     int64_t count = 0, *whole = NULL;
-    AUTO_FREE double *real = NULL;
+    CS_AUTO_FREE double *real = NULL;
     cs_status status = cs_parse_int_list("1,2", "l", 0, 3, &count, &whole);
     if (status == CS_OK) status = cs_parse_real_list("1,2", "l", 0, 3, &count, &real);
     cs_free(whole);

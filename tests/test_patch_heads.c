@@ -25,19 +25,17 @@ TEST(intersection_over_union)
     static const double wanted[K] = {0.525641025641026, 0.724137931034483, 0.775,
                                      0.784615384615385, 0.790697674418605, NAN};
     uint8_t truth[N], said[N];
-    int64_t confusion[K * K] = {0}, right = 0;
+    int64_t confusion[K * K] = {0};
     double each[K];
     uint32_t lots = 3;
     for (int i = 0; i < N; ++i) {
         truth[i] = (uint8_t)below(&lots, 5);
         said[i] = below(&lots, 4) == 0 ? 0 : truth[i];
-        right += said[i] == truth[i];
     }
+    int64_t right = COUNT(i, 0, N, said[i] == truth[i]);
     cs_confusion_add(K, N, truth, said, confusion);
     assert_near(cs_mean_iou(K, confusion, each), 0.7200184031419, EXACT);
-    for (int c = 0; c < 5; ++c) {
-        assert_near(each[c], wanted[c], EXACT);
-    }
+    assert_each(c, 0, 5, fabs(each[c] - wanted[c]) <= EXACT);
     assert_true(isnan(each[5])); /* neither there nor said to be */
     assert_near(cs_pixel_accuracy(K, confusion), (double)right / N, EXACT);
     const int64_t nothing[4] = {0};
@@ -102,18 +100,13 @@ TEST(average_precision_as_coco_has_it)
 {
     static const double wanted[] = {0.192204934779192, 0.137713771377138, 0.301630163016302};
     boxes *b = draw_boxes();
-    int32_t block[12];
     double each[3];
     assert_true(b->ptr[12] == 29 && b->count == 39);
     OK(cs_detections_match(&b->images, b->count, b->found));
     assert_near(cs_average_precision(3, &b->images, b->count, b->found, NULL, 0, each),
                 0.210516289724211, EXACT);
-    for (int c = 0; c < 3; ++c) {
-        assert_near(each[c], wanted[c], EXACT);
-    }
-    for (int i = 0; i < 12; ++i) {
-        block[i] = i == 5 ? 1 : 0;
-    }
+    assert_each(c, 0, 3, fabs(each[c] - wanted[c]) <= EXACT);
+    ARRAY(int32_t, block, 12, i, i == 5 ? 1 : 0);
     assert_near(cs_average_precision(3, &b->images, b->count, b->found, block, 1, NULL),
                 0.209218540901709, EXACT);
     assert_near(cs_average_precision(4, &b->images, b->count, b->found, NULL, 0, (double[4]){0}),
@@ -180,13 +173,10 @@ static cs_images pixels_of(int64_t height, int64_t width, uint8_t *mask)
 TEST(scores_of_pixels_are_interpolated)
 {
     uint8_t mask[12 * 16] = {0};
-    float grid[36];
     double work[32] = {0};
     int64_t classes[3], count[3] = {0}, weighted = 0;
     uint32_t lots = 11;
-    for (int i = 0; i < 36; ++i) {
-        grid[i] = (float)below(&lots, 1000);
-    }
+    ARRAY(float, grid, 36, i, below(&lots, 1000));
     const cs_images m = pixels_of(12, 16, mask);
     const cs_rows x = cs_rows_of_f32(12, 3, grid, "x");
     const cs_patch_head head = {.label = identity(3, work, classes)};
@@ -219,11 +209,9 @@ TEST(patches_learn_the_smallest_box)
     cs_box box[2];
     const cs_images m = nested(ptr, box);
     cs_patch_targets t = {0};
-    AUTO(cs_patch_answer) a = {0};
+    CS_AUTO(cs_patch_answer) a = {0};
     OK(cs_patch_targets_of(&m, 2, CS_HEAD_DETECTION, &t));
-    for (int k = 0; k < 16; ++k) {
-        assert_near(t.label[k], label[k], 0);
-    }
+    assert_each(k, 0, 16, t.label[k] == label[k]);
     /* Centre (5, 3), row 2, column 1, of the small box; (1, 5) of the large one. */
     assert_near(t.side[0][9], 3, 0);
     assert_near(t.side[1][9], 1, 0);
@@ -270,7 +258,7 @@ TEST(better_boxes_cover_worse_ones)
             x[3 * k + c] = logf(p[c]);
         }
     }
-    AUTO(cs_patch_answer) a = {0};
+    CS_AUTO(cs_patch_answer) a = {0};
     cs_patch_head head = {.label = identity(3, work, classes), .sides = 4};
     AUTO_OK(cs_patch_targets, t, cs_patch_targets_of(&m, 2, CS_HEAD_DETECTION, &t));
     for (int s = 0; s < 4;
@@ -337,7 +325,7 @@ static cs_patch_study study_of(const cs_images side[2], cs_patch_task task)
 /* The record of a layer; the caller's to give back (json_decref). */
 static json_t *layer_of(const cs_patch_study *s, const cs_rows *x)
 {
-    AUTO(cs_result) *result = cs_result_new();
+    CS_AUTO(cs_result) *result = cs_result_new();
     json_t *made = NULL;
     int64_t unconverged = 0;
     OK(cs_patch_layer_record(s, "last", x, x, cs_result_root(result), &unconverged));
@@ -369,7 +357,7 @@ TEST(linear_segmentations_are_found)
     }
     const cs_rows rows = cs_rows_of_f32((int64_t)MANY * 16, 3, x, "x"),
                   blind = cs_rows_of_f32((int64_t)MANY * 16, 1, x, "x");
-    AUTO(cs_patch_study) s = study_of(side, CS_HEAD_SEGMENTATION);
+    CS_AUTO(cs_patch_study) s = study_of(side, CS_HEAD_SEGMENTATION);
     json_auto_t *layer = layer_of(&s, &rows);
     assert_near(metric_of(layer, NULL, 0, "value"), 1, 0);
     assert_near(metric_of(layer, NULL, 1, "value"), 1, 0);
@@ -383,10 +371,7 @@ TEST(linear_segmentations_are_found)
         best = count[c] > count[best] ? c : best;
     }
     for (int64_t i = 0; i < MANY; ++i) {
-        double share = 0;
-        for (int k = 0; k < 64; ++k) {
-            share += mask[i * 64 + k] == best ? 1.0 / 64 : 0;
-        }
+        double share = SUM(k, 0, 64, mask[i * 64 + k] == best ? 1.0 / 64 : 0);
         mean += share / MANY;
         square += share * share;
     }
@@ -406,7 +391,7 @@ TEST(linear_boxes_are_found)
     cs_box box[MANY];
     const cs_images m = draw_pictures(mask, ptr, box), side[] = {m, m};
     float *x = test_zeros((int64_t)MANY * 16 * 6, sizeof *x);
-    AUTO(cs_patch_study) s = study_of(side, CS_HEAD_DETECTION);
+    CS_AUTO(cs_patch_study) s = study_of(side, CS_HEAD_DETECTION);
     for (int64_t k = 0; k < (int64_t)MANY * 16; ++k) {
         for (int c = 1; c < 3; ++c) {
             x[6 * k + c - 1] = s.train.label[k] == c;
@@ -425,7 +410,7 @@ TEST(linear_boxes_are_found)
     layer = layer_of(&s, &rows);
     assert_true(metric_of(layer, NULL, 0, "value") < 0.9);
     s.few = "41";
-    AUTO(cs_result) *result = cs_result_new();
+    CS_AUTO(cs_result) *result = cs_result_new();
     int64_t unconverged = 0;
     assert_fails(
         cs_patch_layer_record(&s, "last", &rows, &rows, cs_result_root(result), &unconverged),
@@ -440,10 +425,10 @@ static cs_status box_layer(const char *unused)
     cs_box box[MANY];
     const cs_images m = draw_pictures(mask, ptr, box), side[] = {m, m};
     const double penalty = 1;
-    AUTO(cs_patch_study) s = {.few = "20", .most = 200, .seeds = 1};
+    CS_AUTO(cs_patch_study) s = {.few = "20", .most = 200, .seeds = 1};
     s.fit = (cs_linear_probe_options){.threads = 1, .penalties = 1, .penalty = &penalty};
     (void)unused;
-    AUTO(cs_result) *result = cs_result_new();
+    CS_AUTO(cs_result) *result = cs_result_new();
     cs_status status = result ? CS_OK : CS_ERR_MEMORY;
     for (int k = 0; k < MANY * 16; ++k) {
         x[k] = (float)(k % 7);

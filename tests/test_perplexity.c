@@ -8,10 +8,10 @@
 TEST(uniform_models)
 {
     for (int i = 0; i < PERPLEXITY_CASES; ++i) {
-        AUTO_BY(free_training, training) t = perplexity_case_of(i);
+        CS_AUTO_BY(free_training, training) t = perplexity_case_of(i);
         set_all_parameters(&t, 0);
         cs_perplexity_options o = perplexity_options_of(i);
-        AUTO(cs_perplexity) p = perplexity_of(&t, &o);
+        CS_AUTO(cs_perplexity) p = perplexity_of(&t, &o);
         double expected = log((double)t.model.config.shape.vocab);
         int64_t tokens = t.corpus.tokens - (o.ask == CS_ASK_PSEUDO ? 0 : t.corpus.documents);
         assert_true(fabs(p.nll - expected) < 1e-6);
@@ -46,7 +46,7 @@ TEST_IN_DIR(agrees_with_the_trainer)
                              CS_KIND_LINEAR};
     for (int i = 0; i < 4; ++i) {
         for (int nothing = 0; nothing < 2; ++nothing) {
-            AUTO_BY(free_training, training) t =
+            CS_AUTO_BY(free_training, training) t =
                 make_training(&recipes[i], in_dir(state, nothing ? "b" : "a"));
             t.options.task.objective.t = 1;
             t.options.task.objective.offset_value = 1;
@@ -59,7 +59,7 @@ TEST_IN_DIR(agrees_with_the_trainer)
                                              .ask = CS_ASK_PREFIX,
                                              .from_nothing = nothing,
                                              .keep = t.corpus.held_out};
-            AUTO(cs_perplexity) p = perplexity_of(&t, &o);
+            CS_AUTO(cs_perplexity) p = perplexity_of(&t, &o);
             /* both sum float losses of about 3 in double; the batches have other shapes */
             assert_true(fabs(p.nll - result.eval_loss) < 1e-5);
             assert_true(result.eval_loss > 0.5 && p.tokens > 10);
@@ -78,23 +78,19 @@ TEST(prefixes_see_no_further)
         if (perplexity_cases[i].ask == CS_ASK_PSEUDO) {
             continue;
         }
-        AUTO_BY(free_training, training) t = perplexity_case_of(i);
+        CS_AUTO_BY(free_training, training) t = perplexity_case_of(i);
         uint8_t keep[64] = {0};
         int64_t d = 6, first = t.corpus.doc_ptr[d]; /* nine tokens */
         keep[d] = 1;
         cs_perplexity_options o = perplexity_options_of(i);
         o.keep = keep;
-        AUTO(cs_perplexity) before = perplexity_of(&t, &o);
+        CS_AUTO(cs_perplexity) before = perplexity_of(&t, &o);
         t.corpus.token[first + 5] = t.corpus.token[first + 5] == 9 ? 10 : 9;
-        AUTO(cs_perplexity) after = perplexity_of(&t, &o);
+        CS_AUTO(cs_perplexity) after = perplexity_of(&t, &o);
         assert_int_equal(before.tokens, 8);
-        for (int64_t k = 1; k < 5; ++k) {
-            assert_memory_equal(&before.nll_at[k], &after.nll_at[k], sizeof(double));
-        }
-        int moved = 0;
-        for (int64_t k = 5; k < 9; ++k) {
-            moved += memcmp(&before.nll_at[k], &after.nll_at[k], sizeof(double)) != 0;
-        }
+        assert_each(k, 1, 5, memcmp(&before.nll_at[k], &after.nll_at[k], sizeof(double)) == 0);
+        int64_t moved =
+            COUNT(k, 5, 9, memcmp(&before.nll_at[k], &after.nll_at[k], sizeof(double)) != 0);
         assert_true(moved >= 3); /* the target itself, and those that see it */
         assert_true(isnan(before.se) && before.blocks == 1);
     }
@@ -104,17 +100,17 @@ TEST(prefixes_see_no_further)
 TEST(company_does_not_matter)
 {
     for (int i = 0; i < PERPLEXITY_CASES; ++i) {
-        AUTO(cs_perplexity) first = {0};
+        CS_AUTO(cs_perplexity) first = {0};
         for (int threads = 1; threads < 3; ++threads) {
             recipe r = perplexity_cases[i].recipe;
             r.threads = threads;
-            AUTO_BY(free_training, training) t = make_training(&r, "");
+            CS_AUTO_BY(free_training, training) t = make_training(&r, "");
             cs_perplexity_options o = perplexity_options_of(i);
             cs_perplexity p = perplexity_of(&t, &o);
             if (threads == 1) {
                 first = p;
                 o.batch = 16;
-                AUTO(cs_perplexity) other = perplexity_of(&t, &o);
+                CS_AUTO(cs_perplexity) other = perplexity_of(&t, &o);
                 assert_true(fabs(other.nll - p.nll) < 1e-6);
                 assert_true(fabs(other.se - p.se) < 1e-6);
                 cs_perplexity_free(&other);
@@ -135,11 +131,11 @@ TEST(company_does_not_matter)
 TEST(jackknife)
 {
     enum { BLOCKS = 4, DOCUMENTS = 20 };
-    AUTO_BY(free_training, training) t = perplexity_case_of(0);
+    CS_AUTO_BY(free_training, training) t = perplexity_case_of(0);
     cs_perplexity_options o = perplexity_options_of(0);
     o.blocks = BLOCKS;
     o.seed = 11;
-    AUTO(cs_perplexity) p = perplexity_of(&t, &o);
+    CS_AUTO(cs_perplexity) p = perplexity_of(&t, &o);
     double theta[BLOCKS], mean = 0, squares = 0;
     assert_int_equal(p.blocks, BLOCKS);
     for (int b = 0; b < BLOCKS; ++b) {
@@ -149,13 +145,11 @@ TEST(jackknife)
             keep[d] = cs_rng_below(&rng, BLOCKS) != b;
         }
         o.keep = keep;
-        AUTO(cs_perplexity) part = perplexity_of(&t, &o);
+        CS_AUTO(cs_perplexity) part = perplexity_of(&t, &o);
         theta[b] = part.nll;
         mean += part.nll / BLOCKS;
     }
-    for (int b = 0; b < BLOCKS; ++b) {
-        squares += (theta[b] - mean) * (theta[b] - mean);
-    }
+    squares += SUM(b, 0, BLOCKS, (theta[b] - mean) * (theta[b] - mean));
     assert_true(fabs(p.se - sqrt(squares * (BLOCKS - 1) / BLOCKS)) < 1e-6);
     assert_true(p.se > 1e-5);
 }
@@ -187,7 +181,7 @@ TEST(reference)
 {
     enum { MOST = 64 };
     for (int i = 0; i < PERPLEXITY_CASES; ++i) {
-        AUTO_BY(free_training, training) t = perplexity_case_of(i);
+        CS_AUTO_BY(free_training, training) t = perplexity_case_of(i);
         double nats[MOST], total = 0;
         int64_t vocab = t.model.config.shape.vocab, tokens = 0;
         assert_true(vocab <= MOST);
@@ -197,7 +191,7 @@ TEST(reference)
         }
         cs_perplexity_options o = perplexity_options_of(i);
         o.reference = nats;
-        AUTO(cs_perplexity) p = perplexity_of(&t, &o);
+        CS_AUTO(cs_perplexity) p = perplexity_of(&t, &o);
         for (int64_t k = 0; k < p.lengths; ++k) {
             double sum = 0;
             for (int64_t d = 0; d < t.corpus.documents && p.tokens_at[k] > 0; ++d) {
@@ -229,12 +223,9 @@ TEST(reference)
 
 TEST(bytes_and_pieces)
 {
-    AUTO_BY(free_training, training) t = perplexity_case_of(0);
-    int32_t bytes[64];
+    CS_AUTO_BY(free_training, training) t = perplexity_case_of(0);
     int64_t expected = 0, pieces = 0, tokens = 0;
-    for (int32_t v = 0; v < 64; ++v) {
-        bytes[v] = v + 1;
-    }
+    ARRAY(int32_t, bytes, 64, v, v + 1);
     for (int64_t d = 0; d < t.corpus.documents; ++d) {
         int64_t first = t.corpus.doc_ptr[d], n = t.corpus.doc_ptr[d + 1] - first;
         for (int64_t at = 0; at < n; at += 4) {
@@ -248,7 +239,7 @@ TEST(bytes_and_pieces)
     cs_perplexity_options o = perplexity_options_of(0);
     o.max_length = 4;
     o.token_bytes = bytes;
-    AUTO(cs_perplexity) p = perplexity_of(&t, &o);
+    CS_AUTO(cs_perplexity) p = perplexity_of(&t, &o);
     assert_int_equal(p.pieces, pieces);
     assert_int_equal(p.tokens, tokens);
     assert_int_equal(p.bytes, expected);
@@ -263,16 +254,16 @@ TEST(some_positions)
         if (perplexity_cases[i].ask == CS_ASK_PREFIX) {
             continue;
         }
-        AUTO_BY(free_training, training) t = perplexity_case_of(i);
+        CS_AUTO_BY(free_training, training) t = perplexity_case_of(i);
         cs_perplexity_options o = perplexity_options_of(i);
         o.positions = 2;
         o.seed = 3;
-        AUTO(cs_perplexity) p = perplexity_of(&t, &o);
+        CS_AUTO(cs_perplexity) p = perplexity_of(&t, &o);
         assert_int_equal(p.tokens, 2 * t.corpus.documents); /* of 3 tokens or more */
         o.positions = 1000;
-        AUTO(cs_perplexity) all = perplexity_of(&t, &o);
+        CS_AUTO(cs_perplexity) all = perplexity_of(&t, &o);
         o.positions = 0;
-        AUTO(cs_perplexity) same = perplexity_of(&t, &o);
+        CS_AUTO(cs_perplexity) same = perplexity_of(&t, &o);
         assert_true(all.tokens == same.tokens && all.tokens > p.tokens);
         assert_memory_equal(&all.nll, &same.nll, sizeof all.nll);
         assert_memory_equal(&all.se, &same.se, sizeof all.se);
@@ -285,15 +276,15 @@ TEST(some_positions)
  */
 TEST(filling)
 {
-    AUTO_BY(free_training, training) t = perplexity_case_of(2);
+    CS_AUTO_BY(free_training, training) t = perplexity_case_of(2);
     uint8_t keep[64] = {[3] = 1}; /* six tokens */
     cs_perplexity_options o = perplexity_options_of(2);
     o.keep = keep;
-    AUTO(cs_perplexity) own = perplexity_of(&t, &o);
+    CS_AUTO(cs_perplexity) own = perplexity_of(&t, &o);
     o.fill_length = 6;
-    AUTO(cs_perplexity) same = perplexity_of(&t, &o);
+    CS_AUTO(cs_perplexity) same = perplexity_of(&t, &o);
     o.fill_length = 9;
-    AUTO(cs_perplexity) longer = perplexity_of(&t, &o);
+    CS_AUTO(cs_perplexity) longer = perplexity_of(&t, &o);
     assert_int_equal(own.tokens, 5);
     assert_memory_equal(&own.nll, &same.nll, sizeof own.nll);
     assert_true(longer.nll > own.nll || longer.nll < own.nll);
@@ -330,7 +321,7 @@ TEST(bad_options)
         {5, {.kind = CS_KIND_CAUSAL}, CS_ERR_USAGE, "linear"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
-        AUTO_BY(free_training, training) t = perplexity_case_of(bad[i].which);
+        CS_AUTO_BY(free_training, training) t = perplexity_case_of(bad[i].which);
         cs_perplexity p = {0};
         assert_fails(cs_perplexity_of(&t.model, &t.corpus, &bad[i].o, &p), bad[i].code,
                      bad[i].part);
@@ -341,7 +332,7 @@ TEST(bad_options)
 TEST(bad_models)
 {
     cs_perplexity p = {0};
-    AUTO_BY(free_training, training) t = perplexity_case_of(1);
+    CS_AUTO_BY(free_training, training) t = perplexity_case_of(1);
     cs_perplexity_options o = perplexity_options_of(1);
     t.model.config.ids.mask = -1;
     assert_fails(cs_perplexity_of(&t.model, &t.corpus, &o, &p), CS_ERR_USAGE, "no mask token");
@@ -366,7 +357,7 @@ static training held; /* by the function below */
 static cs_status ask_once(const char *path)
 {
     (void)path;
-    AUTO(cs_perplexity) p = {0};
+    CS_AUTO(cs_perplexity) p = {0};
     static const double nats[1 << 10] = {0};
     assert_true(held.model.config.shape.vocab <= 1 << 10);
     const cs_perplexity_options o = {.kind = CS_KIND_CAUSAL, .reference = nats};

@@ -39,9 +39,7 @@ static void expect_of_two(const cs_corpus *c, const double *loss, int64_t first,
     for (int64_t d = 0; d < c->documents; ++d) {
         int64_t from = c->doc_ptr[d] + first, end = c->doc_ptr[d + 1];
         double n = (double)(end - from), sum = 0, squares = 0, taken = n < 2 ? n : 2;
-        for (int64_t i = from; i < end; ++i) {
-            sum += loss[c->token[i]];
-        }
+        sum += SUM(i, from, end, loss[c->token[i]]);
         for (int64_t i = from; i < end; ++i) {
             squares += pow(loss[c->token[i]] - sum / n, 2);
         }
@@ -61,15 +59,12 @@ static void expect_of_two(const cs_corpus *c, const double *loss, int64_t first,
 TEST(draws_are_weighted)
 {
     enum { SEEDS = 200 };
-    int32_t bytes[64];
-    for (int32_t v = 0; v < 64; ++v) {
-        bytes[v] = 2;
-    }
+    ARRAY(int32_t, bytes, 64, v, 2);
     for (int i = 1; i < PERPLEXITY_CASES; ++i) {
         if (perplexity_cases[i].ask == CS_ASK_PREFIX) {
             continue;
         }
-        AUTO_BY(free_training, training) t = perplexity_case_of(i);
+        CS_AUTO_BY(free_training, training) t = perplexity_case_of(i);
         double loss[64], mean, variance, unweighted, got = 0;
         prepare_losses(&t, loss);
         expect_of_two(&t.corpus, loss, perplexity_cases[i].ask == CS_ASK_PSEUDO ? 0 : 1, &mean,
@@ -77,11 +72,11 @@ TEST(draws_are_weighted)
         cs_perplexity_options o = perplexity_options_of(i);
         o.batch = 16;
         o.token_bytes = bytes;
-        AUTO(cs_perplexity) all = perplexity_of(&t, &o);
+        CS_AUTO(cs_perplexity) all = perplexity_of(&t, &o);
         assert_true(fabs(all.nll - mean) < 1e-6);
         o.positions = 2;
         for (o.seed = 1; o.seed <= SEEDS; ++o.seed) {
-            AUTO(cs_perplexity) p = perplexity_of(&t, &o);
+            CS_AUTO(cs_perplexity) p = perplexity_of(&t, &o);
             got += p.nll / SEEDS;
             assert_true(fabs(p.bits_per_byte - p.nll / (2 * log(2.0))) < 1e-12);
             assert_int_equal(p.bytes, 2 * p.tokens);
@@ -96,7 +91,7 @@ TEST(draws_are_weighted)
  * jackknife leaves out these sums. */
 TEST(errors_are_weighted)
 {
-    AUTO_BY(free_training, training) t = perplexity_case_of(1);
+    CS_AUTO_BY(free_training, training) t = perplexity_case_of(1);
     double loss[64], sum = 0, all = 0, mean[2] = {0};
     prepare_losses(&t, loss);
     int64_t pick[2] = {-1, -1}; /* a short document, a long one, of other blocks */
@@ -125,7 +120,7 @@ TEST(errors_are_weighted)
         all += (double)(end - first - 1);
     }
     o.keep = keep;
-    AUTO(cs_perplexity) p = perplexity_of(&t, &o);
+    CS_AUTO(cs_perplexity) p = perplexity_of(&t, &o);
     assert_int_equal(p.tokens, 2);
     assert_true(fabs(p.nll - sum / all) < 1e-6);
     /* theta without a block is the other's mean: se^2 = 1/2 2 ((m_0 - m_1) / 2)^2 */

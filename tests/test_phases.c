@@ -24,16 +24,16 @@ TEST(texts_are_read_and_described)
                                         "ar for 4, masked(mask-ratio=0.15) for 8",
                                         "multi-token(t=3) for 1, ar for 1, multi-token(t=5) for 2"};
     for (int i = 0; i < 3; ++i) {
-        AUTO(cs_phases) p = phases_of(texts[i]);
+        CS_AUTO(cs_phases) p = phases_of(texts[i]);
         assert_int_equal(p.ahead, i == 2 ? 5 : 0);
         assert_int_equal(p.heads[0], i == 2 ? 3 : 0);
-        AUTO_FREE char *text = cs_phases_describe(&p);
+        CS_AUTO_FREE char *text = cs_phases_describe(&p);
         assert_string_equal(text, texts[i]);
     }
-    AUTO(cs_phases) p = phases_of("mix:1*ar+3*mntp(mask-ratio=0.5) until 0.5, masked");
-    AUTO_FREE char *text = cs_phases_describe(&p);
-    AUTO(cs_phases) again = phases_of(text);
-    AUTO_FREE char *same = cs_phases_describe(&again);
+    CS_AUTO(cs_phases) p = phases_of("mix:1*ar+3*mntp(mask-ratio=0.5) until 0.5, masked");
+    CS_AUTO_FREE char *text = cs_phases_describe(&p);
+    CS_AUTO(cs_phases) again = phases_of(text);
+    CS_AUTO_FREE char *same = cs_phases_describe(&again);
     assert_string_equal(text, same);
     assert_non_null(strstr(text, "masked(mask-ratio=0.15)")); /* the value of training */
     assert_int_equal(p.objective[0].kind, CS_OBJ_MIX);
@@ -41,7 +41,7 @@ TEST(texts_are_read_and_described)
 
 TEST(steps_have_phases)
 {
-    AUTO(cs_phases) p = phases_of("ar until 0.25, masked until 0.5, ar");
+    CS_AUTO(cs_phases) p = phases_of("ar until 0.25, masked until 0.5, ar");
     for (int64_t n = 1; n <= 12; ++n) {
         assert_int_equal(cs_phases_at(&p, 12, n), n <= 3 ? 0 : n <= 6 ? 1 : 2);
     }
@@ -56,10 +56,8 @@ TEST(steps_have_phases)
 
 static void assert_reached(const char *text, int64_t steps, int mask)
 {
-    AUTO(cs_phases) p = phases_of(text);
-    for (int64_t i = 0; i < p.count; ++i) {
-        assert_int_equal(cs_phases_reached(&p, steps, i), mask >> i & 1);
-    }
+    CS_AUTO(cs_phases) p = phases_of(text);
+    assert_each(i, 0, p.count, cs_phases_reached(&p, steps, i) == (mask >> i & 1));
 }
 
 /* The bits of the phases that have a step. */
@@ -76,9 +74,7 @@ TEST(a_phase_without_a_step_is_reported)
 
 TEST(what_is_no_schedule_is_refused)
 {
-    static const struct {
-        const char *text, *reason;
-    } cases[] = {
+    static const test_refusal cases[] = {
         {"ar until 1.5, masked",
          "phase 1: \"until 1.5\": not a share of the steps between 0 and 1"},
         {"ar until 0.5", "phase 1: the last phase lasts to the end"},
@@ -112,9 +108,9 @@ TEST(what_is_no_schedule_is_refused)
 TEST(phases_share_a_network)
 {
     const recipe r = {.kind = CS_OBJ_AR, .arch = CS_ARCH_GPT2};
-    AUTO_BY(free_training, training) t = make_training(&r, NULL);
+    CS_AUTO_BY(free_training, training) t = make_training(&r, NULL);
     cs_network_options sizes = {0};
-    AUTO(cs_phases) p = phases_of("ar until 0.5, diverse-ar");
+    CS_AUTO(cs_phases) p = phases_of("ar until 0.5, diverse-ar");
     assert_fails(
         cs_phases_sizes(&p, &t.options.task, &t.model.config, 4, 9, &sizes), CS_ERR_USAGE,
         "phase 2: diverse-ar is read in two streams, but the phases before it in one stream");
@@ -136,8 +132,8 @@ static void run(const char *text, const char *dir, bool resume, int64_t steps, i
 {
     const recipe r = {.kind = CS_OBJ_AR, .arch = CS_ARCH_GPT2, .threads = threads};
     const int64_t kept[] = {4, 8, 12};
-    AUTO_BY(free_training, training) t = make_training(&r, dir);
-    AUTO(cs_phases) p = {0};
+    CS_AUTO_BY(free_training, training) t = make_training(&r, dir);
+    CS_AUTO(cs_phases) p = {0};
     if (text) {
         p = phases_of(text);
         t.options.phases = &p;
@@ -147,19 +143,6 @@ static void run(const char *text, const char *dir, bool resume, int64_t steps, i
     t.options.rate.schedule = CS_SCHEDULE_CONSTANT;
     t.options.steps = steps;
     (void)trained(&t);
-}
-
-/* cs_model_kind_read of a folder without weights. */
-static cs_status read_kind(const char *dir, const cs_model_config *config, cs_model_kind *out)
-{
-    cs_model model = {.config = *config};
-    char path[700];
-    (void)snprintf(path, sizeof path, "%s/config.json", dir);
-    cs_status status = cs_json_read(path, &model.source);
-    model.trained = json_object_get(json_object_get(model.source, "cospec"), "trained");
-    if (status == CS_OK) status = cs_model_kind_read(dir, &model, out);
-    json_decref(model.source);
-    return status;
 }
 
 static void expect_kind(const char *dir, int64_t step, cs_kind kind, const char *spec)
@@ -183,8 +166,8 @@ TEST_IN_DIR(a_run_has_the_phase_of_each_step)
     assert_same_file(ar, both, "checkpoint-4/model.safetensors");
     assert_same_file(ar, both, "checkpoint-4/optimizer.safetensors");
     int64_t n = 0, m = 0;
-    AUTO_FREE char *x = bytes_of(in_dir(state, "ar/checkpoint-8/model.safetensors"), &n),
-                   *y = bytes_of(in_dir(state, "both/checkpoint-8/model.safetensors"), &m);
+    CS_AUTO_FREE char *x = bytes_of(in_dir(state, "ar/checkpoint-8/model.safetensors"), &n),
+                      *y = bytes_of(in_dir(state, "both/checkpoint-8/model.safetensors"), &m);
     assert_true(n == m && memcmp(x, y, (size_t)n) != 0);
     expect_kind(both, 4, CS_KIND_CAUSAL, "ar");
     expect_kind(both, 8, CS_KIND_MASKED, masked);
@@ -225,8 +208,8 @@ TEST_IN_DIR(resuming_across_a_change_gives_the_same_bytes)
 static cs_status resumed(const char *text, const char *dir, int64_t steps)
 {
     const recipe r = {.kind = CS_OBJ_AR, .arch = CS_ARCH_GPT2};
-    AUTO_BY(free_training, training) t = make_training(&r, dir);
-    AUTO(cs_phases) p = phases_of(text);
+    CS_AUTO_BY(free_training, training) t = make_training(&r, dir);
+    CS_AUTO(cs_phases) p = phases_of(text);
     cs_train_result result;
     t.options.phases = &p;
     t.options.start.resume = true;

@@ -80,7 +80,7 @@ static cs_picture decoded(const blob *b)
 static void assert_pixels(const blob *b, int64_t height, int64_t width, int64_t channels,
                           const uint8_t *wanted)
 {
-    AUTO(cs_picture) p = decoded(b);
+    CS_AUTO(cs_picture) p = decoded(b);
     assert_int_equal(p.height, height);
     assert_int_equal(p.width, width);
     assert_int_equal(p.channels, channels);
@@ -179,7 +179,7 @@ static blob jpeg_of(int width, int height, J_COLOR_SPACE space, int channels, co
 {
     struct jpeg_compress_struct c;
     struct jpeg_error_mgr errors;
-    AUTO_FREE unsigned char *bytes = NULL;
+    CS_AUTO_FREE unsigned char *bytes = NULL;
     unsigned long size = 0;
     blob b = {.size = 0};
     c.err = jpeg_std_error(&errors);
@@ -250,13 +250,10 @@ TEST(exif_orientation_is_applied)
             left; /* row 0 is the scene's: 0 top, 1 right, 2 bottom, 3 left; column 0 likewise */
     } scene[9] = {{0, 3}, {0, 3}, {0, 1}, {2, 1}, {2, 3}, {3, 0}, {1, 0}, {1, 2}, {3, 2}};
     enum { H = 8, W = 16 };
-    uint8_t pixel[H * W];
-    for (int i = 0; i < H * W; ++i) {
-        pixel[i] = (uint8_t)(8 + 12 * (i / W) + 8 * (i % W));
-    }
+    ARRAY(uint8_t, pixel, (H * W), i, 8 + 12 * (i / W) + 8 * (i % W));
     for (int o = 0; o <= 8; ++o) {
         blob b = jpeg_of(W, H, JCS_GRAYSCALE, 1, pixel, o);
-        AUTO(cs_picture) p = decoded(&b);
+        CS_AUTO(cs_picture) p = decoded(&b);
         const bool across = scene[o].top % 2 == 1;
         assert_int_equal(p.height, across ? W : H);
         assert_int_equal(p.width, across ? H : W);
@@ -281,11 +278,11 @@ TEST(exif_orientation_is_applied)
  * picture. Damaged at every byte: an error or some picture of sizes that are allowed. */
 static void cut_and_damage(const blob *b, int64_t needed)
 {
-    AUTO(cs_picture) whole = decoded(b);
+    CS_AUTO(cs_picture) whole = decoded(b);
     for (int64_t size = 0; size < b->size; ++size) {
-        AUTO(cs_picture) p = {0};
+        CS_AUTO(cs_picture) p = {0};
         cs_reason_clear();
-        AUTO_FREE uint8_t *exact =
+        CS_AUTO_FREE uint8_t *exact =
             cs_alloc(size, 1); /* so that a sanitizer sees a byte read behind it */
         memcpy(exact, b->bytes, (size_t)size);
         const cs_status status = cs_picture_decode("f", exact, size, false, &p);
@@ -301,7 +298,7 @@ static void cut_and_damage(const blob *b, int64_t needed)
     for (int64_t i = 0; i < 20 * b->size; ++i) {
         blob bad = *b;
         bad.bytes[i % b->size] ^= (uint8_t)(1 + cs_rng_below(&rng, 255));
-        AUTO(cs_picture) p = {0};
+        CS_AUTO(cs_picture) p = {0};
         cs_reason_clear();
         const cs_status status = cs_picture_decode("f", bad.bytes, bad.size, false, &p);
         assert_true(status == CS_OK || status == CS_ERR_INPUT || status == CS_ERR_MEMORY);
@@ -311,10 +308,8 @@ static void cut_and_damage(const blob *b, int64_t needed)
 
 TEST(cut_and_damaged_files_are_refused)
 {
-    uint8_t rows[8 * 25], pixel[16 * 16 * 3];
-    for (int i = 0; i < 16 * 16 * 3; ++i) {
-        pixel[i] = (uint8_t)(i * i);
-    }
+    uint8_t rows[8 * 25];
+    ARRAY(uint8_t, pixel, (16 * 16 * 3), i, (i * i));
     for (int r = 0; r < 8; ++r) {
         rows[25 * r] = 0;
         memcpy(rows + 25 * r + 1, pixel + 24 * r, 24);
@@ -332,15 +327,12 @@ TEST(cut_and_damaged_files_are_refused)
 
 TEST_IN_DIR(written_png_reads_back)
 {
-    uint8_t pixel[5 * 7 * 3];
-    for (int i = 0; i < 5 * 7 * 3; ++i) {
-        pixel[i] = (uint8_t)(37 * i);
-    }
+    ARRAY(uint8_t, pixel, (5 * 7 * 3), i, 37 * i);
     for (int channels = 1; channels <= 3; channels += 2) {
         const cs_picture p = {5, 7, channels, pixel};
         const char *path = in_dir(state, "p.png");
         blob b = {.size = 0};
-        AUTO_FREE char *bytes = NULL;
+        CS_AUTO_FREE char *bytes = NULL;
         OK(cs_png_write(path, &p));
         OK(cs_file_read(path, sizeof b.bytes, &bytes, &b.size));
         memcpy(b.bytes, bytes, (size_t)b.size);
@@ -354,7 +346,7 @@ TEST_IN_DIR(written_png_reads_back)
 
 static cs_status write_large(const char *path)
 {
-    AUTO_FREE uint8_t *pixel = cs_alloc(100 * 100, 1);
+    CS_AUTO_FREE uint8_t *pixel = cs_alloc(100 * 100, 1);
     if (!pixel) return CS_ERR_MEMORY;
     uint32_t x = 1;
     for (int i = 0; i < 100 * 100; ++i) {

@@ -102,7 +102,7 @@ TEST(bad_lengths_are_named)
     int64_t lo, hi;
     assert_fails(cs_objective_unmasked(&ar, 5, &lo, &hi), CS_ERR_USAGE,
                  "ar does not accept a range of unmasked tokens");
-    AUTO(cs_plan) plan = {0};
+    CS_AUTO(cs_plan) plan = {0};
     assert_fails(cs_plan_init(&plan, 0), CS_ERR_USAGE, "plan length 0");
     OK(cs_plan_init(&plan, 1));
     cs_rng rng = cs_rng_at(1, CS_STREAM_TEST, 0);
@@ -181,7 +181,7 @@ TEST(defects_of_plan_files_are_named)
  */
 static cs_status everything(const cs_objective *objective)
 {
-    AUTO(cs_pairs) pairs = {0};
+    CS_AUTO(cs_pairs) pairs = {0};
     cs_status status = cs_pairs_of(objective, 5, &pairs);
     if (status == CS_OK) status = cs_pairs_expand(&pairs, 10000);
     if (status == CS_OK) status = cs_plan_enumerate(objective, 5, 10000, pass_over, NULL);
@@ -206,7 +206,7 @@ TEST(failed_allocations_are_reported)
     char path[64];
     plan_temporary(path);
     plan_write(path, "{\"plans\": [{\"probability\": 1, \"groups\": [0, 1, 1, 2, 2]}]}");
-    AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     EACH_ALLOCATION_FAILS(n) {
         if (out_of_memory(cs_plan_file_read(path, &file))) assert_null(file.plan);
     }

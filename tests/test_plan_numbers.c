@@ -18,11 +18,10 @@ TEST(denominators_make_integers)
         for (int variant = 0; variant < 4; ++variant) {
             objective.event_weight = (cs_event_weight)(variant & 1);
             objective.empty_prefix = (cs_empty_prefix)(variant >> 1);
-            AUTO(cs_pairs) pairs = {0};
             if (!plan_exists(&objective, 6)) {
                 continue;
             }
-            OK(cs_pairs_of(&objective, 6, &pairs));
+            AUTO_OK(cs_pairs, pairs, cs_pairs_of(&objective, 6, &pairs));
             OK(cs_pairs_expand(&pairs, 1 << 20));
             for (int64_t e = 0; e < pairs.events && pairs.denominator > 0; ++e) {
                 double n = pairs.weight[e] * pairs.predicted * (double)pairs.denominator;
@@ -85,7 +84,7 @@ TEST(plans_count_their_predicted_tokens)
     for (size_t i = 0; i < sizeof specs / sizeof *specs; ++i) {
         for (int weight = 0; weight < 2; ++weight) {
             cs_objective o = plan_objective(specs[i]);
-            AUTO(cs_pairs) plans = {.length = 5}, exact = {0};
+            CS_AUTO(cs_pairs) plans = {.length = 5}, exact = {0};
             o.event_weight = weight ? CS_EVENT_MASK : CS_EVENT_TOKEN;
             o.share = weight ? 1 : 0.5;
             OK(cs_pairs_of_plans(&o, 5, &plans));
@@ -98,7 +97,7 @@ TEST(plans_count_their_predicted_tokens)
 TEST(long_sequences_keep_their_accuracy)
 {
     const int64_t s = 1000000;
-    AUTO(cs_pairs) pairs = pairs_at("bernoulli-masked:mask-ratio=0.15,empty-prefix=class", s);
+    CS_AUTO(cs_pairs) pairs = pairs_at("bernoulli-masked:mask-ratio=0.15,empty-prefix=class", s);
     /* A masked token's others are masked independently: m is Binomial(s - 1, 0.85). */
     long double mean = 0, square = 0, centre = 0.85L * (s - 1);
     for (int64_t m = 0; m < s; ++m) {
@@ -243,7 +242,7 @@ TEST(objectives_describe_themselves)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         cs_objective objective = plan_objective(cases[i][0]);
-        AUTO_FREE char *text = cs_objective_describe(&objective);
+        CS_AUTO_FREE char *text = cs_objective_describe(&objective);
         assert_string_equal(text, cases[i][1]);
         OK(cs_objective_parse(text, &objective)); /* and is read back */
         cs_free(text);
@@ -259,7 +258,7 @@ TEST(objectives_describe_themselves)
         {"gpt", "ar"},
         {"ar shuffled", "ar shuffled"}};
     for (size_t i = 0; i < sizeof forms / sizeof *forms; ++i) {
-        AUTO_FREE char *text = cs_objective_form(forms[i][0]);
+        CS_AUTO_FREE char *text = cs_objective_form(forms[i][0]);
         assert_string_equal(text, forms[i][1]);
     }
     for (int kind = 0; kind < CS_OBJ_COUNT; ++kind) {

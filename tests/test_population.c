@@ -23,11 +23,8 @@ enum { DOCUMENTS = 31, VOCAB = 6 };
 
 static cs_corpus tiny_corpus(void)
 {
-    int64_t length[DOCUMENTS];
     cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 1);
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        length[d] = 1 + cs_rng_below(&rng, 7);
-    }
+    ARRAY(int64_t, length, DOCUMENTS, d, 1 + cs_rng_below(&rng, 7));
     return small_corpus(DOCUMENTS, length, VOCAB, 2, 12);
 }
 
@@ -60,20 +57,12 @@ static void marginals(const document_events *e, const uint8_t *part, double *p, 
 
 static double product(const double *a, const double *b, const double *f)
 {
-    double sum = 0;
-    for (int e = 0; e < VOCAB * VOCAB; ++e) {
-        sum += (f ? f[e / VOCAB] * f[e % VOCAB] : 1) * a[e] * b[e];
-    }
-    return sum;
+    return SUM(e, 0, VOCAB * VOCAB, (f ? f[e / VOCAB] * f[e % VOCAB] : 1) * a[e] * b[e]);
 }
 
 static double trace(const double *a, const double *f)
 {
-    double sum = 0;
-    for (int v = 0; v < VOCAB; ++v) {
-        sum += (f ? f[v] : 1) * a[v * VOCAB + v];
-    }
-    return sum;
+    return SUM(v, 0, VOCAB, (f ? f[v] : 1) * a[v * VOCAB + v]);
 }
 
 static void assert_close(double got, double want, double size)
@@ -87,8 +76,7 @@ static void assert_close(double got, double want, double size)
 static void assert_eigenvalues(const double *symmetric, double divisor, const double *got)
 {
     double value[VOCAB];
-    AUTO(cs_dense) a = {0};
-    OK(cs_dense_init(&a, VOCAB, VOCAB));
+    AUTO_OK(cs_dense, a, cs_dense_init(&a, VOCAB, VOCAB));
     for (int e = 0; e < VOCAB * VOCAB; ++e) {
         a.data[e % VOCAB + e / VOCAB * a.ld] = symmetric[e] / divisor;
     }
@@ -107,7 +95,7 @@ static void compare(const cs_corpus *corpus, cs_cooc_options o, const uint8_t *p
     double p[VOCAB], ratio[VOCAB], scale[VOCAB], a[VOCAB * VOCAB], b[VOCAB * VOCAB],
         q[VOCAB * VOCAB];
     double sum4 = 0, corrected4 = 0, halves = 0, folds2 = 0, folds4 = 0;
-    AUTO(cs_population_counts) counts = {0};
+    CS_AUTO(cs_population_counts) counts = {0};
     cs_population got = {0};
     marginals(&e, part, p, ratio);
     for (int v = 0; v < VOCAB; ++v) {
@@ -162,11 +150,8 @@ static void compare(const cs_corpus *corpus, cs_cooc_options o, const uint8_t *p
 
 TEST(estimates_are_those_of_all_pairs_of_events)
 {
-    AUTO(cs_corpus) corpus = tiny_corpus();
-    uint8_t part[DOCUMENTS];
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        part[d] = d % 8 == 5 ? CS_LEFT_OUT : (uint8_t)(d * 3 % 8);
-    }
+    CS_AUTO(cs_corpus) corpus = tiny_corpus();
+    ARRAY(uint8_t, part, DOCUMENTS, d, d % 8 == 5 ? CS_LEFT_OUT : (uint8_t)(d * 3 % 8));
     compare(&corpus, options_of("ar", "all", false, 3), part);
     compare(&corpus, options_of("masked:unmasked=2", "all", false, 3), part);
     compare(&corpus, options_of("masked:unmasked=2", "all", true, 3), part);
@@ -205,10 +190,7 @@ static void stationary(language *l)
 
 static cs_corpus corpus_of(const language *l, int64_t documents, int64_t tokens, uint64_t seed)
 {
-    int64_t *length = test_zeros(documents, sizeof *length);
-    for (int64_t d = 0; d < documents; ++d) {
-        length[d] = tokens;
-    }
+    ARRAY(int64_t, length, documents, d, tokens);
     cs_corpus c = small_corpus(documents, length, STATES, 0, 1);
     for (int64_t d = 0; d < documents; ++d) {
         cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, (uint64_t)d);
@@ -249,20 +231,17 @@ static void truth(const language *l, bool masked, bool given, double *sum2, doub
         column[e % STATES] += a[e];
     }
     for (int r = 0; r < ROWS; ++r) {
-        double mass = 0;
-        for (int u = 0; u < STATES; ++u) {
-            mass += a[r * STATES + u];
-        }
+        double mass = SUM(u, 0, STATES, a[r * STATES + u]);
         for (int e = 0; e < STATES * STATES && mass > 0; ++e) {
             const int u = e / STATES, v = e % STATES;
             gram[u][v] +=
                 a[r * STATES + u] * a[r * STATES + v] / mass / sqrt(column[u] * column[v]);
         }
     }
-    for (int e = 0; e < STATES * STATES; ++e) {
-        *sum2 += e / STATES == e % STATES ? gram[e / STATES][e % STATES] : 0;
-        *sum4 += gram[e / STATES][e % STATES] * gram[e / STATES][e % STATES];
-    }
+    *sum2 +=
+        SUM(e, 0, STATES * STATES, e / STATES == e % STATES ? gram[e / STATES][e % STATES] : 0);
+    *sum4 +=
+        SUM(e, 0, STATES * STATES, gram[e / STATES][e % STATES] * gram[e / STATES][e % STATES]);
 }
 
 /* Means over corpora lie within four of their standard errors of the truth, the cross-fit below it.
@@ -274,15 +253,14 @@ static void assert_unbiased(const language *l, const char *spec, bool given, int
     cs_cooc_options o = options_of(spec, "all", given, WINDOW);
     truth(l, spec[0] == 'm', given, &sum2, &sum4);
     for (uint64_t i = 0; i < CORPORA; ++i) {
-        AUTO(cs_corpus) corpus = corpus_of(l, documents, 5, 100 + i);
+        CS_AUTO(cs_corpus) corpus = corpus_of(l, documents, 5, 100 + i);
         uint8_t *part = test_zeros(documents, 1);
-        AUTO(cs_population_counts) counts = {0};
         cs_population got = {0};
         const cs_population_options measured = {.threads = 1};
         for (int64_t d = 0; d < documents; ++d) {
             part[d] = (uint8_t)(d % CS_FOLDS);
         }
-        OK(cs_population_count(&corpus, &o, &counts));
+        AUTO_OK(cs_population_counts, counts, cs_population_count(&corpus, &o, &counts));
         OK(cs_population_of(&counts, part, &measured, &got));
         const double value[4] = {got.corrected2, got.corrected4, got.cross_fit.sum_sigma4,
                                  got.seen};
@@ -340,13 +318,10 @@ TEST(a_chain_has_its_own_matrix)
 TEST(bits_do_not_depend_on_threads)
 {
     language l = independent();
-    AUTO(cs_corpus) corpus = corpus_of(&l, 200, 12, 5);
+    CS_AUTO(cs_corpus) corpus = corpus_of(&l, 200, 12, 5);
     cs_cooc_options o = options_of("masked:unmasked=2", "all", false, 4);
-    uint8_t part[200];
     cs_population one = {0}, other = {0};
-    for (int d = 0; d < 200; ++d) {
-        part[d] = (uint8_t)(d % CS_FOLDS);
-    }
+    ARRAY(uint8_t, part, 200, d, d % CS_FOLDS);
     for (int threads = 1; threads < 4; threads += 2) {
         const cs_population_options measured = {.threads = threads};
         o.threads = threads;
@@ -364,16 +339,12 @@ TEST(bits_do_not_depend_on_threads)
 /* No context is in two documents: nothing is seen, and nothing is said. */
 TEST(contexts_of_one_document_say_nothing)
 {
-    AUTO(cs_corpus) corpus = tiny_corpus();
+    CS_AUTO(cs_corpus) corpus = tiny_corpus();
     cs_cooc_options o = options_of("ar", "document", false, 0);
-    uint8_t part[DOCUMENTS];
-    AUTO(cs_population_counts) counts = {0};
     cs_population got = {0};
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        part[d] = (uint8_t)(d % CS_FOLDS);
-    }
+    ARRAY(uint8_t, part, DOCUMENTS, d, d % CS_FOLDS);
     const cs_population_options measured = {.leading = true, .threads = 1};
-    OK(cs_population_count(&corpus, &o, &counts));
+    AUTO_OK(cs_population_counts, counts, cs_population_count(&corpus, &o, &counts));
     OK(cs_population_of(&counts, part, &measured, &got));
     assert_true(got.seen == 0 && got.seen_halves == 0 && isnan(got.distinct.sum_sigma2) &&
                 isnan(got.distinct.sum_sigma4) && isnan(got.corrected4) &&

@@ -2,7 +2,7 @@
 #include "analysis/measures/population_rows.h"
 #include "io/json.h"
 #include "stats/jackknife.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 #include "test.h"
 
 enum { BLOCKS = 4 };
@@ -44,7 +44,7 @@ static json_t *record_of(const made *m)
 
 static json_t *null_of(const made *m)
 {
-    AUTO_FREE char *series = cs_format("%s shuffled", m->series);
+    CS_AUTO_FREE char *series = cs_format("%s shuffled", m->series);
     json_t *number = row("sum_sigma4", "distinct-document", 1, 100);
     json_object_set_new(number, "low", json_real(m->null_low));
     json_object_set_new(number, "high", json_real(m->null_high));
@@ -62,7 +62,7 @@ static json_t *verdicts_of(const made *ar, const made *a, bool nulls)
         json_array_append_new(records, record_of(side[i]));
         if (nulls) json_array_append_new(records, null_of(side[i]));
     }
-    AUTO(cs_result) *result = cs_result_new();
+    CS_AUTO(cs_result) *result = cs_result_new();
     OK(cs_population_verdicts(records, cs_item_array(cs_result_root(result), "verdicts")));
     OK(cs_result_json(result, &out));
     json_decref(records);
@@ -139,11 +139,8 @@ TEST(differences_are_paired)
     m.move[0] = -.01;
     m.move[1] = .01;
     expect(&m, true, "less connected", "undetermined", "within its error");
-    double log_ar[BLOCKS], log_x[BLOCKS];
-    for (int b = 0; b < BLOCKS; ++b) {
-        log_ar[b] = log(4 * (1 + ar.move[b]));
-        log_x[b] = log(4.04 * (1 + m.move[b]));
-    }
+    ARRAY(double, log_ar, BLOCKS, b, log(4 * (1 + ar.move[b])));
+    ARRAY(double, log_x, BLOCKS, b, log(4.04 * (1 + m.move[b])));
     const double width =
         cs_student_width(0.95, BLOCKS - 1) * cs_jackknife_difference(BLOCKS, log_x, log_ar, 1);
     json_auto_t *v = verdicts_of(&ar, &m, true);
@@ -171,7 +168,7 @@ TEST(blind_against_given)
 TEST(records_lacking_members)
 {
     json_auto_t *record = json_pack("{s:s}", "series", "ar");
-    AUTO(cs_result) *result = cs_result_new();
+    CS_AUTO(cs_result) *result = cs_result_new();
     cs_item *rows = cs_item_array(cs_result_root(result), "rows"),
             *matrices = cs_item_array(cs_result_root(result), "matrices");
     assert_fails(cs_population_record_add(record, rows, matrices), CS_ERR_INPUT,

@@ -4,7 +4,7 @@
 #include "plan/spec.h"
 #include "small_corpus.h"
 #include "stats/jackknife.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 #include "test.h"
 
 enum { DOCUMENTS = 60, VOCAB = 12, BLOCKS = 5 };
@@ -12,11 +12,8 @@ enum { DOCUMENTS = 60, VOCAB = 12, BLOCKS = 5 };
 /* Two of the documents are too short for an event. */
 static cs_corpus corpus_of(void)
 {
-    int64_t length[DOCUMENTS];
     cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 1);
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        length[d] = d == 7 || d == 30 ? 1 : 4 + cs_rng_below(&rng, 9);
-    }
+    ARRAY(int64_t, length, DOCUMENTS, d, d == 7 || d == 30 ? 1 : 4 + cs_rng_below(&rng, 9));
     return small_corpus(DOCUMENTS, length, VOCAB, 2, 12);
 }
 
@@ -87,9 +84,9 @@ static void numbers(const cs_corpus *corpus, const cs_population_plan *plan,
                     const cs_population_counts *counts, const uint8_t *part, double *out)
 {
     cs_population p = {0};
-    AUTO(cs_corpus) selected = {0};
-    AUTO(cs_cooc) built = {0};
-    AUTO(cs_connectivity) c = {0};
+    CS_AUTO(cs_corpus) selected = {0};
+    CS_AUTO(cs_cooc) built = {0};
+    CS_AUTO(cs_connectivity) c = {0};
     uint8_t keep[DOCUMENTS];
     const cs_population_options o = {.threads = 1};
     const cs_population_options held = {.threads = 1, .least = 4};
@@ -124,7 +121,7 @@ typedef struct {
 
 static void blocked_of(bool hold_back, blocked *out)
 {
-    AUTO(cs_corpus) corpus = corpus_of();
+    CS_AUTO(cs_corpus) corpus = corpus_of();
     cs_population_plan plan = plan_of(BLOCKS);
     int64_t rank[DOCUMENTS];
     uint8_t part[DOCUMENTS];
@@ -237,8 +234,8 @@ static int64_t blind_rows(const cs_corpus *corpus, const char *objective, cs_pop
  * one context more is measured. */
 TEST(given_positions_that_blind_contexts_have)
 {
-    AUTO(cs_corpus) corpus = corpus_of();
-    AUTO(cs_population_rows) blind = {0}, given = {0}, none = {0}, other = {0};
+    CS_AUTO(cs_corpus) corpus = corpus_of();
+    CS_AUTO(cs_population_rows) blind = {0}, given = {0}, none = {0}, other = {0};
     const int64_t contexts = blind_rows(&corpus, "ar", &blind);
     assert_false(given_rows(&corpus, "ar", 0, &given));
     assert_true(given_rows(&corpus, "ar", contexts, &none));
@@ -262,7 +259,7 @@ TEST(given_positions_that_blind_contexts_have)
 
 TEST(sizes_are_means_over_disjoint_corpora)
 {
-    AUTO(cs_corpus) corpus = corpus_of();
+    CS_AUTO(cs_corpus) corpus = corpus_of();
     cs_population_plan plan = plan_of(BLOCKS);
     int64_t rank[DOCUMENTS];
     uint8_t part[DOCUMENTS];
@@ -299,11 +296,8 @@ TEST(sizes_are_means_over_disjoint_corpora)
  * seen differ from 1 and from each other by rounding alone, whatever their quotient. */
 TEST(nothing_unseen_leaves_nothing_to_extrapolate)
 {
-    int64_t length[DOCUMENTS];
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        length[d] = 60 + d;
-    }
-    AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, 3, 2, 12);
+    ARRAY(int64_t, length, DOCUMENTS, d, 60 + d);
+    CS_AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, 3, 2, 12);
     cs_population_plan plan = plan_of(BLOCKS);
     plan.build.max_length = 2;
     plan.sizes = 1;
@@ -349,9 +343,7 @@ TEST(the_null_is_a_shuffled_corpus)
         corrected[i] = got[CORRECTED4];
         mean += got[CORRECTED4] / 3;
     }
-    for (int i = 0; i < 3; ++i) {
-        square += (corrected[i] - mean) * (corrected[i] - mean);
-    }
+    square += SUM(i, 0, 3, (corrected[i] - mean) * (corrected[i] - mean));
     const cs_population_row *r = row_of(&null, "sum_sigma4", "distinct-document", DOCUMENTS);
     assert_close(r->value, sum[0]);
     assert_close((r->high + r->low) / 2, mean);
@@ -364,8 +356,8 @@ TEST(the_null_is_a_shuffled_corpus)
 
 TEST(numbers_of_blocks_that_do_not_exist)
 {
-    AUTO(cs_corpus) corpus = corpus_of();
-    AUTO(cs_population_rows) rows = {0};
+    CS_AUTO(cs_corpus) corpus = corpus_of();
+    CS_AUTO(cs_population_rows) rows = {0};
     cs_population_plan plan = plan_of(1);
     assert_fails(cs_population_rows_of(&corpus, &plan, &rows), CS_ERR_USAGE, "1 jackknife block:");
     plan.blocks = DOCUMENTS - 1;

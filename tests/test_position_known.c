@@ -16,8 +16,7 @@ typedef struct {
 static void values_of(const joint *j, double sigma[COLS])
 {
     double row[ROWS] = {0}, col[COLS] = {0}, value[COLS];
-    AUTO(cs_dense) gram = {0};
-    OK(cs_dense_init(&gram, j->cols, j->cols));
+    AUTO_OK(cs_dense, gram, cs_dense_init(&gram, j->cols, j->cols));
     for (int i = 0; i < j->rows; ++i) {
         for (int c = 0; c < j->cols; ++c) {
             row[i] += j->a[i][c];
@@ -106,7 +105,7 @@ TEST(a_noisy_position_is_one_that_is_known_in_part)
                 for (int way = 0; way < 3; ++way) {
                     static const toy_method method[] = {toy_enumerate, cs_toy_reduce,
                                                         cs_toy_closed};
-                    AUTO(cs_toy_spectrum) spectrum = toy_run(method[way], &toy);
+                    CS_AUTO(cs_toy_spectrum) spectrum = toy_run(method[way], &toy);
                     expect_values(&spectrum, sigma, r * s * tokens);
                 }
                 const double rest = 1 - (1 - theta * theta) * (1 - blind);
@@ -127,8 +126,8 @@ TEST(every_method_of_a_known_position_agrees)
             toy.objective.empty_prefix = variant % 2 ? CS_PREFIX_CLASS : CS_PREFIX_NONE;
             toy.position_known = theta[variant / 2];
             if (plan_exists(&toy.objective, 4)) {
-                AUTO(cs_toy_spectrum) full = toy_run(toy_enumerate, &toy),
-                                      reduced = toy_run(cs_toy_reduce, &toy), formula = {0};
+                CS_AUTO(cs_toy_spectrum) full = toy_run(toy_enumerate, &toy),
+                                         reduced = toy_run(cs_toy_reduce, &toy), formula = {0};
                 expect_spectra_agree(&full, &reduced);
                 if (cs_toy_closed(&toy, &formula) == CS_OK) {
                     expect_spectra_agree(&full, &formula);
@@ -191,7 +190,7 @@ TEST(multi_token_prediction_is_the_given_end_of_diverse_ar)
         toy.given = true;
         multi_token(5, t, 2, true, &j);
         values_of(&j, sigma);
-        AUTO(cs_toy_spectrum) s = toy_run(toy_enumerate, &toy);
+        CS_AUTO(cs_toy_spectrum) s = toy_run(toy_enumerate, &toy);
         expect_values(&s, sigma, j.cols);
         assert_true(s.values == 1 && s.rank == 8);
         multi_token(5, t, 2, false, &j);
@@ -207,9 +206,9 @@ TEST(diffusion_has_the_closed_form_of_permuted_ar)
         toy.objective.event_weight = (cs_event_weight)(variant % 2);
         toy.objective.empty_prefix = (cs_empty_prefix)(variant / 2 % 3);
         other = cs_toy_with(&toy, CS_OBJ_PERMUTED_AR, toy.objective.empty_prefix);
-        AUTO(cs_toy_spectrum) full = toy_run(toy_enumerate, &toy),
-                              closed = toy_run(cs_toy_closed, &toy),
-                              permuted = toy_run(toy_enumerate, &other);
+        CS_AUTO(cs_toy_spectrum) full = toy_run(toy_enumerate, &toy),
+                                 closed = toy_run(cs_toy_closed, &toy),
+                                 permuted = toy_run(toy_enumerate, &other);
         expect_spectra_agree(&full, &closed);
         expect_spectra_agree(&full, &permuted);
     }
@@ -228,11 +227,8 @@ static double floor_by_hand(const cs_objective *o, int64_t s, bool *met)
     }
     *met = true;
     for (unsigned set = 0; set < 1U << s; ++set) {
-        double w = 0, inside = 0;
-        for (int k = 0; k < s; ++k) {
-            w += t.table[set * PLAN_LONGEST + (unsigned)k];
-            inside += set >> k & 1 ? target[k] : 0;
-        }
+        double w = SUM(k, 0, s, t.table[set * PLAN_LONGEST + (unsigned)k]);
+        double inside = SUM(k, 0, s, set >> k & 1 ? target[k] : 0);
         floor += w > 0 ? w / (1 - inside) : 0;
         for (int k = 0; k < s && w > 0; ++k) {
             const double share = t.table[set * PLAN_LONGEST + (unsigned)k] / w;
@@ -251,7 +247,7 @@ TEST(sum_of_squares_is_above_its_floor)
     const int specs = plan_spec_count();
     int met = 0, above = 0;
     for (int p = 0; p < 3 * (specs + 3); ++p) {
-        AUTO(cs_plan_file) file = {0};
+        CS_AUTO(cs_plan_file) file = {0};
         const int64_t s = 3 + p % 3;
         cs_toy toy = {.classes = 2, .length = s, .tokens = 1};
         toy.objective = p / 3 < specs ? plan_objective(plan_spec(p / 3))
@@ -260,7 +256,7 @@ TEST(sum_of_squares_is_above_its_floor)
             bool is = false, want = false;
             double floor = 0, by_hand = floor_by_hand(&toy.objective, s, &want);
             OK(cs_toy_floor(&toy, &floor, &is));
-            AUTO(cs_toy_spectrum) full = toy_run(toy_enumerate, &toy);
+            CS_AUTO(cs_toy_spectrum) full = toy_run(toy_enumerate, &toy);
             const double sum = full.sum_sigma2 / 2;
             assert_true(fabs(floor - by_hand) < 1e-13 * by_hand && is == want);
             assert_true(is ? fabs(sum - floor) < 1e-12 : sum > floor + 1e-6);

@@ -40,16 +40,14 @@ static cs_status reference_of(const cs_scoring *scoring, const char *layer,
 
 TEST(scores_over_seeds)
 {
-    double p[SEEDS * N], scratch[CAPACITY], se[SEEDS];
+    double p[SEEDS * N], scratch[CAPACITY];
     cs_seed_score s;
     guess((const int[]){4, 1, 2}, p);
     OK(cs_seed_score_of(&of_classes, CS_METRIC_ACCURACY, p, scratch, &s));
     assert_true(s.seeds.median == 0.8 && s.seeds.low == 0.6 && s.seeds.high == 0.9);
     assert_true(scratch[0] == 0.6 && scratch[1] == 0.9 && scratch[2] == 0.8);
     /* one left out at a time: sqrt(q (1 - q) / (n - 1)), here 0.16, 0.1 and 0.13: the middle one */
-    for (int r = 0; r < SEEDS; ++r) {
-        se[r] = sqrt(scratch[r] * (1 - scratch[r]) / (N - 1));
-    }
+    ARRAY(double, se, SEEDS, r, sqrt(scratch[r] * (1 - scratch[r]) / (N - 1)));
     assert_true(fabs(s.se - se[2]) <= 1e-15);
     const cs_labelled_text one = {.count = 1, .value = truth, .classes = 2, .class_name = names};
     cs_scoring alone = of_classes;
@@ -67,7 +65,7 @@ TEST(scores_over_seeds)
 TEST(written_and_compared)
 {
     double mine[SEEDS * N], other[SEEDS * N];
-    AUTO(cs_comparison) c = {0};
+    CS_AUTO(cs_comparison) c = {0};
     guess((const int[]){0, 4, 1}, mine);
     guess((const int[]){5, 1, 1}, other);
     AUTO_OK(cs_reference, reference, reference_of(&of_classes, "last", other, &reference));
@@ -108,13 +106,8 @@ TEST(written_and_compared)
 TEST(values_are_compared)
 {
     cs_scoring j = of_classes;
-    double value[N], p[SEEDS * N];
-    for (int i = 0; i < N; ++i) {
-        value[i] = sin(i) / 3;
-    }
-    for (int i = 0; i < SEEDS * N; ++i) {
-        p[i] = cos(i) / 7;
-    }
+    ARRAY(double, value, N, i, sin(i) / 3);
+    ARRAY(double, p, (SEEDS * N), i, cos(i) / 7);
     const cs_labelled_text numbers = {.count = N, .value = value};
     j.train = j.test = &numbers;
     j.metrics.metric[0] = CS_METRIC_MSE;
@@ -122,10 +115,8 @@ TEST(values_are_compared)
     AUTO_OK(cs_reference, reference, reference_of(&j, "all", p, &reference));
     AUTO_OK(cs_comparison, c, cs_compare(&reference, &j, "all", p, &c));
     assert_null(c.mcnemar);
-    for (int m = 0; m < 2; ++m) {
-        assert_true(c.difference[m].seeds.low == 0 && c.difference[m].seeds.high == 0);
-        assert_true(c.difference[m].se == 0);
-    }
+    assert_each(m, 0, 2, c.difference[m].seeds.low == 0 && c.difference[m].seeds.high == 0);
+    assert_each(m, 0, 2, c.difference[m].se == 0);
 }
 
 static void set(cs_table *t, int64_t row, int column, const char *text)
@@ -147,7 +138,7 @@ TEST(other_examples)
                {2, "stone", "other.csv:5: \"stone\" is not a class of this run"},
                {5, "", "other.csv:5: \"\" is not a class of this run"}};
     double p[SEEDS * N];
-    AUTO(cs_reference) reference = {0};
+    CS_AUTO(cs_reference) reference = {0};
     guess((const int[]){0, 0, 0}, p);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
         OK(reference_of(&of_classes, "all", p, &reference));
@@ -169,8 +160,8 @@ static cs_status whole(const char *path)
 {
     (void)path;
     double p[SEEDS * N], scratch[CAPACITY];
-    AUTO(cs_reference) reference = {0};
-    AUTO(cs_comparison) c = {0};
+    CS_AUTO(cs_reference) reference = {0};
+    CS_AUTO(cs_comparison) c = {0};
     cs_seed_score s;
     guess((const int[]){3, 1, 2}, p);
     cs_status status = reference_of(&of_classes, "all", p, &reference);

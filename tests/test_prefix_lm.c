@@ -26,11 +26,9 @@ TEST(later_tokens_are_predicted_more_often)
         AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, 4, &pairs));
         assert_int_equal(pairs.events, 3);
         assert_true(pairs.predicted == 2);
-        for (int e = 0; e < 3; ++e) {
-            assert_int_equal(cs_pairs_set_of(&pairs, e).size, e + 1);
-            assert_int_equal(pairs.target[e], e + 1);
-            assert_true(fabs(pairs.weight[e] - (weight ? by_mask : by_token)[e]) < 1e-15);
-        }
+        assert_each(e, 0, 3, cs_pairs_set_of(&pairs, e).size == e + 1);
+        assert_each(e, 0, 3, pairs.target[e] == e + 1);
+        assert_each(e, 0, 3, fabs(pairs.weight[e] - (weight ? by_mask : by_token)[e]) < 1e-15);
     }
 }
 
@@ -38,7 +36,7 @@ TEST(later_tokens_are_predicted_more_often)
  * rows that it sees. */
 TEST(a_network_reads_it_in_one_stream)
 {
-    AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     cs_objective mixed = plan_held("mix:1*ar+1*prefix-lm", &file);
     assert_int_equal(cs_objective_reads(&mixed), CS_ROWS_SHIFTED);
     for (int64_t step = 0; step < 40; ++step) {
@@ -80,9 +78,7 @@ TEST(its_kernel_is_that_of_all_plans)
     cs_objective o = plan_objective("prefix-lm");
     AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, 50, &pairs));
     OK(cs_kernel_of_pairs(&pairs, r));
-    for (int i = 0; i < 50; ++i) {
-        trace += r[51 * i];
-    }
+    trace += SUM(i, 0, 50, r[51 * i]);
     assert_true(fabs(trace - 1) < 1e-13);
     plan_compare_kernel("mix:0.3*prefix-lm+0.7*permuted-ar");
 }
@@ -106,7 +102,7 @@ TEST(it_mixes)
     static const mixture m = {.spec = "mix:1*prefix-lm+3*variable-masked(mask-ratio=0.1:0.3)",
                               .part = {"prefix-lm", "variable-masked:mask-ratio=0.1:0.3"},
                               .share = {0.25, 0.75}};
-    AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     plan_compare_variants(
         plan_held("mix:0.3*offset-ar(offset-weights=power:1)+0.7*prefix-lm", &file), 2,
         (const double[]){7, 7});

@@ -19,16 +19,16 @@ TEST_HERE(sources_are_listed_and_recorded)
     int count = 0;
     const cs_corpus_source *s = cs_corpus_sources(&count);
     assert_int_equal(count, 5);
-    AUTO_FREE char *path = NULL, *text = NULL;
+    CS_AUTO_FREE char *path = NULL, *text = NULL;
     int64_t size = 0;
     OK(cs_share_path("data/SOURCES.tsv", &path));
     OK(cs_file_read(path, 1 << 20, &text, &size));
     for (int i = 0; i < count; ++i) {
         /* A line of the table, with the same licence and summary, and its script. */
-        AUTO_FREE char *start =
+        CS_AUTO_FREE char *start =
             cs_format("\n%s\t%s", s[i].name, strtok(strdupa(s[i].package), " "));
-        AUTO_FREE char *end = cs_format("\t%s\t%s\n", s[i].licence, s[i].summary);
-        AUTO_FREE char *script = cs_format("data/%s", s[i].script), *found = NULL;
+        CS_AUTO_FREE char *end = cs_format("\t%s\t%s\n", s[i].licence, s[i].summary);
+        CS_AUTO_FREE char *script = cs_format("data/%s", s[i].script), *found = NULL;
         assert_non_null(strstr(text, start));
         assert_non_null(strstr(text, end));
         OK(cs_share_path(script, &found));
@@ -62,7 +62,7 @@ static void share(void **state, const char *script, const char *packages, const 
     assert_int_equal(setenv("COSPEC_CACHE", in_dir(state, "cache"), 1), 0);
     (void)put_dir(state, "share/data");
     (void)put(state, "share/data/prepare-gcide.sh", script);
-    AUTO_FREE char *line = cs_format(
+    CS_AUTO_FREE char *line = cs_format(
         "name\tpackages\tsha256\nxgcide\tother=1\tnone\t1\ngcide\t%s\t%s\t1\n", packages, sha256);
     (void)put(state, "share/data/SOURCES.tsv", line);
 }
@@ -87,7 +87,7 @@ TEST_HERE(preparation_is_checked)
 
     /* The stored split stays whatever share is given. */
     cs_corpus_options o = {.test_share = 0.999};
-    AUTO(cs_corpus) c = loaded("gcide", &o);
+    CS_AUTO(cs_corpus) c = loaded("gcide", &o);
     assert_string_equal(c.name, "gcide");
     assert_string_equal(c.sha256, sha256);
     assert_int_equal(c.held_out[0], 1);
@@ -143,7 +143,7 @@ TEST_HERE(preparation_survives_failed_allocations)
     cs_sha256(prepared_text, strlen(prepared_text), sha256);
     share(state, write_it, "pkg=1.0", sha256);
     EACH_ALLOCATION_FAILS(n) {
-        AUTO_FREE char *note = NULL;
+        CS_AUTO_FREE char *note = NULL;
         if (out_of_memory(cs_corpus_prepare("gcide", true, &note)))
             assert_null(note);
         else
@@ -161,7 +161,7 @@ TEST_HERE(wordnet_is_as_documented)
     }
     assert_int_equal(setenv("COSPEC_CACHE", in_dir(state, "cache"), 1), 0);
     cs_corpus_options o = {.min_tokens = 3, .test_share = -1};
-    AUTO(cs_corpus) c = loaded("wordnet", &o);
+    CS_AUTO(cs_corpus) c = loaded("wordnet", &o);
     assert_int_equal(c.documents + c.dropped_documents, 28000);
     assert_int_equal(c.labels, 14);
     assert_int_equal(c.vocab, 8001);
@@ -183,7 +183,7 @@ TEST_HERE(bible_has_its_verses)
         skip();
     }
     assert_int_equal(setenv("COSPEC_CACHE", in_dir(state, "cache"), 1), 0);
-    AUTO(cs_corpus) c = loaded("bible-kjv", NULL);
+    CS_AUTO(cs_corpus) c = loaded("bible-kjv", NULL);
     assert_int_equal(c.documents, 31102);
     assert_int_equal(c.labels, 66);
     assert_document(&c, 0, "Ge", "in the beginning god created the heaven and the earth ");

@@ -35,7 +35,7 @@ static void ask(backend_open open, const cs_model_config *config, int32_t place,
     const model_case what = {"queries", CS_FORM_TWO_STREAM, config->arch, CS_LOSS_CROSS_ENTROPY,
                              NULL};
     cs_network_options options = case_options(&what, false);
-    AUTO_BY(world_close, model_world) w = {0};
+    CS_AUTO_BY(world_close, model_world) w = {0};
     options.queries = QUERIES;
     options.predictions = 2 * QUERIES;
     world_open(&w, open, config, &options);
@@ -115,7 +115,7 @@ TEST(blind_batches_predict_each_set_once)
             if (!plan_exists(&task.objective, LENGTH)) {
                 continue;
             }
-            AUTO(cs_batch) given = drawn(&task, false, step), blind = drawn(&task, true, step);
+            CS_AUTO(cs_batch) given = drawn(&task, false, step), blind = drawn(&task, true, step);
             uint64_t set[LENGTH];
             int64_t sets = 0;
             assert_int_equal(given.events, blind.events);
@@ -181,10 +181,7 @@ static double entropy_of(const cs_corpus *corpus, const char *spec, bool given)
     AUTO_OK(cs_cooc, cooc, cs_cooc_build(corpus, &options, &cooc));
     const cs_csr *a = &cooc.matrix.a;
     for (int64_t i = 0; i < a->rows; ++i) {
-        double row = 0;
-        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
-            row += a->val[e];
-        }
+        double row = SUM(e, a->ptr[i], a->ptr[i + 1], a->val[e]);
         for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
             entropy -= a->val[e] * log(a->val[e] / row);
         }
@@ -207,7 +204,7 @@ static uint64_t plan_of(const cs_batch *b)
 static double loss_over_plans(cs_model *model, const cs_task *task, const cs_corpus *corpus)
 {
     cs_network_options sizes = {.loss = CS_LOSS_CROSS_ENTROPY};
-    AUTO_BY(cs_pass_close, cs_pass) pass = {0};
+    CS_AUTO_BY(cs_pass_close, cs_pass) pass = {0};
     double loss = 0, weight = 0;
     OK(cs_task_sizes(task, &model->config, 1, TEXT_LENGTH, &sizes));
     OK(cs_pass_open(model, &sizes, &pass));
@@ -220,10 +217,7 @@ static double loss_over_plans(cs_model *model, const cs_task *task, const cs_cor
             OK(cs_batch_build(&(cs_batch_order){task, &model->config, 3, step, NULL}, &example, 1,
                               &pass.batch));
             uint64_t plan = plan_of(&pass.batch);
-            bool before = false;
-            for (int i = 0; i < plans; ++i) {
-                before = before || seen[i] == plan;
-            }
+            bool before = ANY(i, 0, plans, seen[i] == plan);
             if (before) {
                 continue;
             }
@@ -246,7 +240,7 @@ static double converged(const cs_corpus *text, const char *spec, bool blind)
     AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
     AUTO_OK(cs_tokenizer, *tokenizer,
             cs_tokenizer_of_corpus(&corpus, CS_SPLITTER_WHITESPACE, &tokenizer));
-    AUTO(cs_model) model = {0};
+    CS_AUTO(cs_model) model = {0};
     cs_train_options o = cs_train_defaults();
     cs_train_result result;
     o.task = (cs_task){.objective = plan_objective(spec), .two_stream = true};
@@ -279,11 +273,8 @@ static double converged(const cs_corpus *text, const char *spec, bool blind)
 TEST(models_reach_the_entropy_of_their_matrix)
 {
     const char *const spec[] = {"masked:unmasked=2", "group-ar:t=2"};
-    int64_t length[TEXTS];
-    for (int64_t d = 0; d < TEXTS; ++d) {
-        length[d] = TEXT_LENGTH;
-    }
-    AUTO(cs_corpus) corpus = small_corpus(TEXTS, length, WORDS, 0, 9);
+    ARRAY(int64_t, length, TEXTS, d, TEXT_LENGTH);
+    CS_AUTO(cs_corpus) corpus = small_corpus(TEXTS, length, WORDS, 0, 9);
     memset(corpus.held_out, 0, TEXTS);
     OK(cs_corpus_specials_first(&corpus));
     for (size_t i = 0; i < sizeof spec / sizeof *spec; ++i) {

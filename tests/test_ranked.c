@@ -22,7 +22,7 @@ typedef struct {
 static cs_status svd_rank(cs_comm *c, void *ctx)
 {
     const svd_job *job = ctx;
-    AUTO(cs_shard) shard = {0};
+    CS_AUTO(cs_shard) shard = {0};
     cs_status status = cs_shard_read(c, job->path, !job->options.normalised, &shard);
     status = status ? status : cs_ranked_spectrum(&shard, &job->options, &job->result[c->rank]);
     if (status != CS_OK && c->ranks > 1 && !c->agreed) {
@@ -64,10 +64,8 @@ static void assert_alike(const cs_spectrum *one, const cs_spectrum *many)
     assert_true(fabs(one->input.mass - many->input.mass) <= 1e-12 * one->input.mass);
     assert_true(fabs(one->moments.sum_sigma2 - many->moments.sum_sigma2) <=
                 1e-12 * one->moments.sum_sigma2);
-    for (int64_t j = 0; j < one->k; ++j) {
-        assert_true(fabs(one->sigma[j] - many->sigma[j]) <= SAME);
-        assert_true(many->residual[j] <= 1e-12);
-    }
+    assert_each(j, 0, one->k, fabs(one->sigma[j] - many->sigma[j]) <= SAME);
+    assert_each(j, 0, one->k, many->residual[j] <= 1e-12);
     assert_int_equal(one->cert.components.state, many->cert.components.state);
     assert_int_equal(one->cert.probe.state, many->cert.probe.state);
     assert_int_equal(many->cert.residual.state, CS_CERT_PASSED);
@@ -83,25 +81,23 @@ static void assert_alike(const cs_spectrum *one, const cs_spectrum *many)
 /* The vectors of rank 0 solve the problem: residuals by the plain matrix, columns of norm 1. */
 static void assert_vectors(const cs_csr *a, const cs_spectrum *s)
 {
-    AUTO(cs_csr) abar = normalised(a), at = {0};
+    CS_AUTO(cs_csr) abar = normalised(a), at = {0};
     cs_linop_csr_ctx ctx;
     OK(cs_csr_transpose(&abar, &at));
     cs_linop op = cs_linop_csr(&ctx, &abar, &at, 1);
     double *residual = test_zeros(s->k, sizeof *residual);
     OK(cs_svd_residuals(&op, s->k, s->sigma, &s->u, &s->v, residual));
     for (int64_t j = 0; j < s->k; ++j) {
-        double square = 0;
         assert_true(residual[j] <= 1e-12);
-        for (int64_t i = 0; i < s->u.rows; ++i) {
-            square += s->u.data[i + j * s->u.ld] * s->u.data[i + j * s->u.ld];
-        }
+        double square =
+            SUM(i, 0, s->u.rows, s->u.data[i + j * s->u.ld] * s->u.data[i + j * s->u.ld]);
         assert_true(fabs(square - 1) <= 1e-12);
     }
 }
 
 static void compare(void **state, const cs_csr *a, int64_t k, bool wide)
 {
-    AUTO(cs_csr) turned = {0};
+    CS_AUTO(cs_csr) turned = {0};
     if (wide) {
         OK(cs_csr_transpose(a, &turned));
         a = &turned;
@@ -110,7 +106,7 @@ static void compare(void **state, const cs_csr *a, int64_t k, bool wide)
     svd_job job = {.path = stored(state, a),
                    .options = {.k = k, .certify = ALL, .moment4 = true, .seed = 3, .threads = 1},
                    .result = all};
-    AUTO(cs_spectrum) one = spectrum_of(a, job.options);
+    CS_AUTO(cs_spectrum) one = spectrum_of(a, job.options);
     for (int ranks = 1; ranks <= 4; ++ranks) {
         run_svd(ranks, &job);
         for (int r = 0; r < ranks; ++r) {
@@ -130,7 +126,7 @@ static void compare(void **state, const cs_csr *a, int64_t k, bool wide)
 TEST_IN_DIR(values_are_those_of_one_process)
 {
     for (int wide = 0; wide < 2; ++wide) {
-        AUTO(cs_csr) a = untidy_matrix(3, 300, 90, 5), b = untidy_matrix(1, 700, 200, 6);
+        CS_AUTO(cs_csr) a = untidy_matrix(3, 300, 90, 5), b = untidy_matrix(1, 700, 200, 6);
         compare(state, &a, 20, wide != 0);
         compare(state, &b, 12, wide != 0);
         compare(state, &b, 1, wide != 0);
@@ -143,9 +139,8 @@ TEST_IN_DIR(values_are_those_of_one_process)
 TEST_IN_DIR(vectors_of_small_values_are_orthonormal)
 {
     enum { M = 200, N = 60, K = 16 };
-    AUTO(cs_dense) dense = {0};
-    AUTO(cs_csr) a = {0};
-    OK(cs_dense_init(&dense, M, N));
+    CS_AUTO(cs_csr) a = {0};
+    AUTO_OK(cs_dense, dense, cs_dense_init(&dense, M, N));
     for (int64_t e = 0; e < M * N; ++e) {
         dense.data[e % M + e / M * dense.ld] = 1 / (double)(e % M + e / M + 1);
     }
@@ -161,10 +156,7 @@ TEST_IN_DIR(vectors_of_small_values_are_orthonormal)
         for (int64_t e = 0; e < 2 * K * K; ++e) {
             const cs_dense *x = sides[e % 2];
             const double *y = x->data + e / 2 % K * x->ld, *z = x->data + e / 2 / K * x->ld;
-            double sum = 0;
-            for (int64_t i = 0; i < x->rows; ++i) {
-                sum += y[i] * z[i];
-            }
+            double sum = SUM(i, 0, x->rows, y[i] * z[i]);
             /* M roundings of products whose sum is 1 */
             assert_true(fabs(sum - (y == z)) <= M * 2.3e-16);
         }
@@ -177,7 +169,7 @@ TEST_IN_DIR(vectors_of_small_values_are_orthonormal)
 /* More components than values wanted, and double values below 1. */
 TEST_IN_DIR(copies_are_found)
 {
-    AUTO(cs_csr) blocks = multiplicity_matrix(false, 12, 4), ring = cycle(60);
+    CS_AUTO(cs_csr) blocks = multiplicity_matrix(false, 12, 4), ring = cycle(60);
     compare(state, &blocks, 8, false);
     compare(state, &blocks, 30, false);
     compare(state, &ring, 21, false);
@@ -186,7 +178,7 @@ TEST_IN_DIR(copies_are_found)
 /* Every value, a matrix that came normalised, and no reduction. */
 TEST_IN_DIR(ways_of_asking)
 {
-    AUTO(cs_csr) a = untidy_matrix(2, 120, 40, 8), abar = normalised(&a);
+    CS_AUTO(cs_csr) a = untidy_matrix(2, 120, 40, 8), abar = normalised(&a);
     for (int way = 0; way < 3; ++way) {
         cs_spectrum all[MOST_RANKS] = {0};
         svd_job job = {
@@ -199,7 +191,7 @@ TEST_IN_DIR(ways_of_asking)
                         .seed = 1,
                         .threads = 1},
             .result = all};
-        AUTO(cs_spectrum) one = spectrum_of(way == 1 ? &abar : &a, job.options);
+        CS_AUTO(cs_spectrum) one = spectrum_of(way == 1 ? &abar : &a, job.options);
         for (int ranks = 1; ranks <= 3; ++ranks) {
             run_svd(ranks, &job);
             assert_true(all[0].solution.converged);
@@ -225,7 +217,7 @@ TEST_IN_DIR(the_theorem_is_put_to_the_test)
 {
     static const double scale[] = {1, 0.5, 1 + 1e-6, -1, 1};
     for (int way = 0; way < 5; ++way) {
-        AUTO(cs_csr) a = untidy_matrix(5, 80, 30, 4), abar = normalised(&a);
+        CS_AUTO(cs_csr) a = untidy_matrix(5, 80, 30, 4), abar = normalised(&a);
         int64_t last = abar.rows - 1;
         while (abar.ptr[last] == abar.ptr[last + 1]) {
             --last;
@@ -250,7 +242,7 @@ TEST_IN_DIR(the_theorem_is_put_to_the_test)
                                    .seed = 4,
                                    .threads = 1},
                        .result = all};
-        AUTO(cs_spectrum) one = spectrum_of(&abar, job.options);
+        CS_AUTO(cs_spectrum) one = spectrum_of(&abar, job.options);
         assert_true(one.cert.perron == (way == 0 || way == 4));
         for (int ranks = 1; ranks <= 3; ++ranks) {
             run_svd(ranks, &job);
@@ -276,8 +268,8 @@ static cs_status certify_rank(cs_comm *c, void *ctx)
 {
     const certify_job *job = ctx;
     const cs_spectrum *known = job->known;
-    AUTO(cs_shard) shard = {0};
-    AUTO(cs_ranked) r = {0};
+    CS_AUTO(cs_shard) shard = {0};
+    CS_AUTO(cs_ranked) r = {0};
     cs_certificate_facts facts = {0};
     cs_spectrum s = {.k = known->k,
                      .rank = -1,
@@ -322,7 +314,7 @@ TEST_IN_DIR(a_missed_copy_is_caught)
             certify_job job = {.path = stored(state, &a),
                                .options = {.k = K, .certify = ALL, .moment4 = true, .threads = 1},
                                .result = all};
-            AUTO(cs_spectrum) one = spectrum_of(&a, job.options);
+            CS_AUTO(cs_spectrum) one = spectrum_of(&a, job.options);
             double missing = j >= 0 ? one.sigma[j] : 0, least = one.sigma[K - 1];
             if (j >= 0) {
                 forget_triplet(&one, j);
@@ -371,7 +363,7 @@ TEST_IN_DIR(estimates_and_bits)
                 .options = {.k = k, .moment4 = true, .moment4_budget = 1, .seed = 2, .threads = 1}};
             cs_spectrum_options exact = job.options;
             exact.moment4_budget = 0;
-            AUTO(cs_spectrum) sum = spectrum_of(&a, exact), one = spectrum_of(&a, job.options);
+            CS_AUTO(cs_spectrum) sum = spectrum_of(&a, exact), one = spectrum_of(&a, job.options);
             for (int t = 0; t < 2; ++t) {
                 job.result = all[t];
                 run_svd(3, &job);
@@ -407,14 +399,10 @@ TEST_IN_DIR(estimates_and_bits)
 TEST_IN_DIR(projected_columns_have_norm_1)
 {
     enum { ROWS = 1000000, COLS = 8 };
-    AUTO(cs_csr) a = {0};
     cs_comm alone = {.ranks = 1, .neighbours = 1};
     const cs_spectrum_options o = {.threads = 1};
-    AUTO(cs_shard) shard = {0};
-    AUTO(cs_ranked) r = {0};
-    AUTO(cs_dense) x = {0};
     double square = 0, lost = 0;
-    OK(cs_csr_init(&a, ROWS, COLS, 2 * ROWS));
+    AUTO_OK(cs_csr, a, cs_csr_init(&a, ROWS, COLS, 2 * ROWS));
     for (int64_t i = 0; i < ROWS; ++i) {
         int32_t first = (int32_t)(i % (COLS - 1));
         a.col[2 * i] = first;
@@ -423,9 +411,9 @@ TEST_IN_DIR(projected_columns_have_norm_1)
         a.val[2 * i + 1] = (double)(1 + i % 3);
         a.ptr[i + 1] = 2 * i + 2;
     }
-    OK(cs_shard_read(&alone, stored(state, &a), true, &shard));
-    OK(cs_ranked_open(&shard, &o, &r));
-    OK(cs_dense_init(&x, ROWS, 1));
+    AUTO_OK(cs_shard, shard, cs_shard_read(&alone, stored(state, &a), true, &shard));
+    AUTO_OK(cs_ranked, r, cs_ranked_open(&shard, &o, &r));
+    AUTO_OK(cs_dense, x, cs_dense_init(&x, ROWS, 1));
     for (int64_t i = 0; i < ROWS; ++i) {
         x.data[i] = 1 + (double)(i % 7) / 8;
     }
@@ -446,8 +434,8 @@ typedef struct {
 static cs_status bad_rank(cs_comm *c, void *ctx)
 {
     const bad_job *job = ctx;
-    AUTO(cs_shard) shard = {0};
-    AUTO(cs_spectrum) s = {0};
+    CS_AUTO(cs_shard) shard = {0};
+    CS_AUTO(cs_spectrum) s = {0};
     bool bad = job->which < 0 || c->rank == job->which;
     cs_status status = cs_shard_read(c, bad ? job->bad : job->good, true, &shard);
     status = status ? status : cs_ranked_spectrum(&shard, &job->options, &s);
@@ -469,7 +457,7 @@ static void expect_bad(bad_job job, cs_status code, const char *part)
 
 TEST_IN_DIR(all_ranks_learn_of_a_failure)
 {
-    AUTO(cs_csr) a = untidy_matrix(1, 60, 20, 2), tiny = cycle(2), empty = {0};
+    CS_AUTO(cs_csr) a = untidy_matrix(1, 60, 20, 2), tiny = cycle(2), empty = {0};
     bad_job job = {.good = stored(state, &a), .which = 1, .options = {.k = 2, .threads = 1}};
     job.bad = in_dir(state, "missing.npz");
     expect_bad(job, CS_ERR_IO, "rank 1 of 3: ");
@@ -498,7 +486,7 @@ TEST_IN_DIR(all_ranks_learn_of_a_failure)
 /* Alone, no rank waits for another: any allocation may fail. */
 TEST_IN_DIR(every_allocation_may_fail)
 {
-    AUTO(cs_csr) a = untidy_matrix(2, 40, 15, 3);
+    CS_AUTO(cs_csr) a = untidy_matrix(2, 40, 15, 3);
     const char *path = stored(state, &a);
     cs_comm alone = {.ranks = 1, .neighbours = 1};
     cs_spectrum_options o = {.k = 4, .certify = ALL, .moment4 = true, .threads = 1};
@@ -506,8 +494,8 @@ TEST_IN_DIR(every_allocation_may_fail)
         o.moment4_budget = way == 0 ? 0 : 0.5;
         o.normalised = way == 2;
         EACH_ALLOCATION_FAILS(n) {
-            AUTO(cs_shard) shard = {0};
-            AUTO(cs_spectrum) s = {0};
+            CS_AUTO(cs_shard) shard = {0};
+            CS_AUTO(cs_spectrum) s = {0};
             cs_status status = cs_shard_read(&alone, path, true, &shard);
             status = status ? status : cs_ranked_spectrum(&shard, &o, &s);
             if (out_of_memory(status)) assert_null(s.sigma);

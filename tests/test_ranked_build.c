@@ -19,11 +19,8 @@ TEST(builds_are_those_of_one_process)
                  {"ar", "all", 4, 1, 0},
                  {"masked:mask-ratio=0.3", "unique", 16, 3, 0},
                  {"masked:mask-ratio=0.3", "all", 0, 0, 3}};
-    int64_t length[600];
-    for (int d = 0; d < 600; ++d) {
-        length[d] = 2 + (d * 37) % 60;
-    }
-    AUTO(cs_corpus) corpus = small_corpus(600, length, 200, 3, 5);
+    ARRAY(int64_t, length, 600, d, 2 + (d * 37) % 60);
+    CS_AUTO(cs_corpus) corpus = small_corpus(600, length, 200, 3, 5);
     for (size_t t = 0; t < sizeof kinds / sizeof *kinds; ++t) {
         cs_cooc one = {0}, all[MOST_RANKS] = {0};
         build_job job = {&corpus, {.threads = 1, .memory_budget = 1 << 20}, all};
@@ -57,7 +54,7 @@ TEST(ranks_without_rows)
 {
     for (int64_t labels = 0; labels < 3; labels += 2) {
         int64_t length[] = {3, 2};
-        AUTO(cs_corpus) corpus = small_corpus(2, length, 2, labels, 5);
+        CS_AUTO(cs_corpus) corpus = small_corpus(2, length, 2, labels, 5);
         cs_cooc one = {0}, all[MOST_RANKS] = {0};
         build_job job = {&corpus, {.threads = 2, .memory_budget = 1 << 20}, all};
         cs_status status[MOST_RANKS];
@@ -84,13 +81,13 @@ TEST(ranks_without_rows)
 TEST(every_allocation_may_fail)
 {
     int64_t length[] = {5, 9, 4};
-    AUTO(cs_corpus) corpus = small_corpus(3, length, 6, 2, 5);
+    CS_AUTO(cs_corpus) corpus = small_corpus(3, length, 6, 2, 5);
     cs_comm alone = {.ranks = 1, .neighbours = 1};
     cs_cooc_options o = {.threads = 1, .memory_budget = 1 << 20, .comm = &alone};
     OK(cs_objective_parse("ar", &o.objective));
     OK(cs_context_parse("nearest:1", &o.context));
     EACH_ALLOCATION_FAILS(n) {
-        AUTO(cs_cooc) cooc = {0};
+        CS_AUTO(cs_cooc) cooc = {0};
         (void)out_of_memory(cs_cooc_build(&corpus, &o, &cooc));
     }
 }
@@ -98,7 +95,7 @@ TEST(every_allocation_may_fail)
 TEST(a_build_that_cannot_be_fails_on_all_ranks)
 {
     int64_t length[] = {1, 1, 1};
-    AUTO(cs_corpus) corpus = small_corpus(3, length, 4, 0, 5);
+    CS_AUTO(cs_corpus) corpus = small_corpus(3, length, 4, 0, 5);
     cs_cooc all[MOST_RANKS] = {0};
     build_job job = {&corpus, {.threads = 1, .memory_budget = 1 << 20}, all};
     cs_status status[MOST_RANKS];
@@ -108,9 +105,7 @@ TEST(a_build_that_cannot_be_fails_on_all_ranks)
     cs_status one = cs_cooc_build(&corpus, &job.options, &all[0]);
     assert_int_not_equal(one, CS_OK);
     (void)run_ranks(3, build_rank, &job, status, reason);
-    for (int r = 0; r < 3; ++r) {
-        assert_int_equal(status[r], one);
-        assert_string_equal(reason[r], cs_reason());
-    }
+    assert_each(r, 0, 3, status[r] == one);
+    assert_each(r, 0, 3, strcmp(reason[r], cs_reason()) == 0);
     cs_reason_clear();
 }

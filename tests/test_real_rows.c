@@ -50,9 +50,9 @@ static cs_batch batch_of(const training *t, int64_t step)
 /* A row reads the vector, a masked one [MASK]; targets are ids. */
 TEST(rows_of_a_batch)
 {
-    AUTO_BY(free_training, training) t = of_vectors(CS_OBJ_MASKED, "");
+    CS_AUTO_BY(free_training, training) t = of_vectors(CS_OBJ_MASKED, "");
     int64_t masked = 0;
-    AUTO(cs_batch) b = batch_of(&t, 1);
+    CS_AUTO(cs_batch) b = batch_of(&t, 1);
     for (int64_t i = 0; i < b.length; ++i) {
         if (b.token[i] < 0) {
             assert_int_equal(b.real.row[i], i);
@@ -64,9 +64,7 @@ TEST(rows_of_a_batch)
         }
     }
     assert_true(masked > 0 && masked == b.events && b.events < b.length);
-    for (int64_t r = 0; r < b.events; ++r) {
-        assert_int_equal(b.loss.target[r], t.corpus.token[b.loss.place[r]]);
-    }
+    assert_each(r, 0, b.events, b.loss.target[r] == t.corpus.token[b.loss.place[r]]);
 }
 
 /* The place before it says nothing of a random token, and the vectors nothing either: ar stays near
@@ -74,7 +72,7 @@ TEST(rows_of_a_batch)
  * learned: a repeated sequence. */
 TEST_IN_DIR(training_on_vectors)
 {
-    AUTO_BY(free_training, training) t = of_vectors(CS_OBJ_AR, in_dir(state, "run"));
+    CS_AUTO_BY(free_training, training) t = of_vectors(CS_OBJ_AR, in_dir(state, "run"));
     for (int64_t i = 0; i < t.corpus.tokens; ++i) { /* the vector of the next token */
         cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, (uint64_t)i);
         vector_of(t.corpus.token[i + 1 < t.corpus.tokens ? i + 1 : i] & 7, &rng,
@@ -109,7 +107,7 @@ static cs_status keep(void *ctx, const cs_hidden_block *b)
 TEST(states_of_vectors)
 {
     const int64_t last = 2;
-    AUTO_BY(free_training, training) t = of_vectors(CS_OBJ_AR, "");
+    CS_AUTO_BY(free_training, training) t = of_vectors(CS_OBJ_AR, "");
     const cs_hidden_options o = {
         .layer = &last, .layers = 1, .batch = 4, .masks.attention = CS_ATTENTION_CAUSAL};
     kept *before = test_zeros(1, sizeof *before), *after = test_zeros(1, sizeof *after);
@@ -126,7 +124,7 @@ TEST(states_of_vectors)
 
 TEST(what_does_not_fit)
 {
-    AUTO_BY(free_training, training) t = of_vectors(CS_OBJ_AR, "");
+    CS_AUTO_BY(free_training, training) t = of_vectors(CS_OBJ_AR, "");
     const int64_t last = 2;
     const cs_hidden_options o = {.layer = &last, .layers = 1};
     const cs_perplexity_options p = {.kind = CS_KIND_CAUSAL};

@@ -16,11 +16,8 @@
 TEST(ssim_closed_forms)
 {
     enum { H = 13, W = 12, N = H * W * 2 };
-    float a[N], b[N];
-    for (int i = 0; i < N; ++i) {
-        a[i] = 0.25F;
-        b[i] = 0.5F;
-    }
+    ARRAY(float, a, N, i, 0.25F);
+    ARRAY(float, b, N, i, 0.5F);
     const double c1 = 1e-4;
     assert_true(fabs(cs_ssim(a, b, H, W, 2, 1) - (0.25 + c1) / (0.3125 + c1)) < 1e-9);
     cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, 0);
@@ -140,11 +137,11 @@ static void draw_groups(int64_t groups, int32_t *group)
 TEST(filling_by_groups)
 {
     for (const picture_form *form = picture_forms; form->target != CS_TARGET_IDS; ++form) {
-        AUTO_BY(free_training, training) t = make_picture_training(form, 1, NULL);
-        AUTO_BY(cs_patch_reader_close, cs_patch_reader) r = {0};
+        CS_AUTO_BY(free_training, training) t = make_picture_training(form, 1, NULL);
+        CS_AUTO_BY(cs_patch_reader_close, cs_patch_reader) r = {0};
         open_reader(&t, form, &r);
         int32_t group[COUNT * PATCHES], again[COUNT * PATCHES];
-        float x[COUNT * PIXELS], y[COUNT * PIXELS], once[COUNT * PIXELS], twice[COUNT * PIXELS];
+        float x[COUNT * PIXELS], once[COUNT * PIXELS], twice[COUNT * PIXELS];
         memcpy(x, t.corpus.real, sizeof x);
         draw_groups(2, group);
         if (!r.model) continue;
@@ -153,10 +150,8 @@ TEST(filling_by_groups)
             again[i] = group[i] > 0;
         }
         OK(cs_patches_fill(&r, COUNT, x, NULL, NULL, again, 1, once));
-        for (int64_t i = 0; i < COUNT * PIXELS; ++i) {
-            assert_true(again[i / VALUES] > 0 || once[i] == x[i]);
-            y[i] = again[i / VALUES] > 0 ? x[i] + 0.5F : x[i];
-        }
+        assert_each(i, 0, COUNT * PIXELS, again[i / VALUES] > 0 || once[i] == x[i]);
+        ARRAY(float, y, (COUNT * PIXELS), i, again[i / VALUES] > 0 ? x[i] + 0.5F : x[i]);
         if (form->target == CS_TARGET_PIXELS) {
             OK(cs_patches_fill(&r, COUNT, y, NULL, NULL, again, 1, twice));
             assert_memory_equal(once, twice, sizeof once);
@@ -181,21 +176,19 @@ TEST(filling_by_groups)
 TEST(filling_by_codes)
 {
     for (const picture_form *form = picture_forms + 6; form->name; ++form) {
-        AUTO_BY(free_training, training) t = make_picture_training(form, 1, NULL);
+        CS_AUTO_BY(free_training, training) t = make_picture_training(form, 1, NULL);
         cs_patch_reader r = {0};
         open_reader(&t, form, &r);
-        int32_t group[COUNT * PATCHES], again[COUNT * PATCHES], id[COUNT * PATCHES];
+        int32_t group[COUNT * PATCHES], id[COUNT * PATCHES];
         float x[COUNT * PIXELS], y[COUNT * PIXELS], once[COUNT * PIXELS], twice[COUNT * PIXELS];
-        AUTO_FREE float *values = NULL;
+        CS_AUTO_FREE float *values = NULL;
         const float *centre = t.model.codes->book.centre;
         OK(cs_codes_values(t.model.codes, &t.corpus, NULL, &values)); /* pictures of nothing else */
         memcpy(x, values, sizeof x);
         memcpy(y, values, sizeof y);
         memcpy(id, t.corpus.token, sizeof id);
         draw_groups(2, group);
-        for (int64_t i = 0; i < COUNT * PATCHES; ++i) {
-            again[i] = group[i] > 0;
-        }
+        ARRAY(int32_t, again, (COUNT * PATCHES), i, group[i] > 0);
         if (r.model) {
             OK(cs_patches_fill(&r, COUNT, x, NULL, id, again, 1, once));
             for (int64_t i = 0; i < COUNT * PATCHES; ++i) {
@@ -233,40 +226,36 @@ TEST(filling_by_codes)
 
 static double mean_of(const cs_reconstruction *r, int filler, int score)
 {
-    double sum = 0;
-    for (int64_t i = 0; i < r->pictures; ++i) {
-        sum += r->score[(i * CS_FILLERS + filler) * CS_PICTURE_SCORES + score];
-    }
+    double sum =
+        SUM(i, 0, r->pictures, r->score[(i * CS_FILLERS + filler) * CS_PICTURE_SCORES + score]);
     return sum / (double)r->pictures;
 }
 
 TEST_IN_DIR(reconstruction_of_waves)
 {
     const picture_form *form = &picture_forms[0];
-    AUTO(cs_images) m = make_pictures();
-    AUTO_BY(free_training, training) t = make_picture_training(form, 1, in_dir(state, "run"));
+    CS_AUTO(cs_images) m = make_pictures();
+    CS_AUTO_BY(free_training, training) t = make_picture_training(form, 1, in_dir(state, "run"));
     t.options.steps = 600;
     t.options.data.batch = 16;
     t.options.rate.learning_rate = 1e-2;
     t.options.intervals.save_every = 0;
     (void)trained(&t);
-    AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
+    CS_AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
     open_reader(&t, form, &reader);
     memset(m.held_out, 0, PICTURES); /* those that it was trained on: all are reconstructed */
     cs_reconstruct_options o = {
         .mask_ratio = 0.4, .groups = 1, .shown = 3, .seed = 1, .threads = 1};
-    AUTO(cs_reconstruction) one = {0}, two = {0};
+    CS_AUTO(cs_reconstruction) one = {0}, two = {0};
     OK(cs_reconstruct(&reader, NULL, &m, &o, in_dir(state, "sheet.png"), &one));
-    AUTO_FREE char *bytes = NULL;
+    CS_AUTO_FREE char *bytes = NULL;
     int64_t size = 0, scale = 64 / (m.height > m.width ? m.height : m.width);
     OK(cs_file_read(in_dir(state, "sheet.png"), 1 << 20, &bytes, &size));
     AUTO_OK(cs_picture, picture, cs_picture_decode("sheet.png", bytes, size, false, &picture));
     assert_int_equal(picture.height, 11 + 3 * (m.height * scale + 2) - 2);
     /* ORIGINAL begins with an O: three black dots on top between white ones. */
     const uint8_t *top = picture.pixel + picture.width * picture.channels;
-    for (int x = 0; x < 6; ++x) {
-        assert_int_equal(top[x * picture.channels], x >= 1 && x <= 3 ? 0 : 255);
-    }
+    assert_each(x, 0, 6, top[x * picture.channels] == (x >= 1 && x <= 3 ? 0 : 255));
     assert_int_equal(one.pictures, PICTURES);
     assert_int_equal(one.hidden, llround(0.4 * PATCHES));
     assert_true(mean_of(&one, 0, 0) < mean_of(&one, 1, 0)); /* below the mean picture's error */

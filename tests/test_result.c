@@ -34,7 +34,7 @@ static cs_result *sample(void)
 
 static void table_is(const cs_result *r, const cs_view *view, const char *want)
 {
-    AUTO_FREE char *text = NULL;
+    CS_AUTO_FREE char *text = NULL;
     size_t size = 0;
     AUTO_OK(cs_table, table, cs_result_table(r, view, &table));
     FILE *out = open_memstream(&text, &size);
@@ -54,7 +54,7 @@ static void json_table_is(const cs_result *r, const cs_view *view, const char *w
 /* Table Schema and objects, for readers such as pandas. */
 TEST(a_table_is_json_too)
 {
-    AUTO(cs_result) *r = sample();
+    CS_AUTO(cs_result) *r = sample();
     json_table_is(
         r, &(cs_view){"sigma[]", "index=# sigma=. copies=/copies[#]"},
         "{\"schema\": {\"fields\": [{\"name\": \"index\", \"type\": \"integer\"}, "
@@ -103,7 +103,7 @@ TEST(fields_have_the_form_of_their_type)
         const char *name, *none;
         char hash[4];
     } of = {INT64_C(1) << 40, -3, 0.5, true, "one", NULL, "abc"};
-    AUTO(cs_result) *r = cs_result_new();
+    CS_AUTO(cs_result) *r = cs_result_new();
     json_auto_t *json = NULL,
                 *want = json_loads("{\"rows\": 1099511627776, \"j\": -3, \"value\": 0.5, "
                                    "\"exact\": true, \"name\": \"one\", "
@@ -116,7 +116,7 @@ TEST(fields_have_the_form_of_their_type)
 
 TEST(tables_follow_paths)
 {
-    AUTO(cs_result) *r = sample();
+    CS_AUTO(cs_result) *r = sample();
     table_is(r, &(cs_view){"sigma[]", "index=# sigma=. copies=^copies[#]"},
              "index,sigma,copies\n1,1,4\n2,0.5,5\n3,,\n");
     table_is(
@@ -133,7 +133,7 @@ TEST(tables_follow_paths)
 
 TEST(tables_follow_several_paths_from_one_place)
 {
-    AUTO(cs_result) *r = sample();
+    CS_AUTO(cs_result) *r = sample();
     table_is(r, &(cs_view){"matrices[].{.,~curve[]}", "file=file|^file metric"},
              "file,metric\na,\na,curve\nb,\nb,curve\n");
     table_is(r, &(cs_view){"matrices[].{no[],~curve[]}", "file=^file"}, "file\na\nb\n");
@@ -142,7 +142,7 @@ TEST(tables_follow_several_paths_from_one_place)
 /* Members from JSON and added members are the same. */
 TEST(tables_look_into_json)
 {
-    AUTO(cs_result) *r = cs_result_new();
+    CS_AUTO(cs_result) *r = cs_result_new();
     json_auto_t *made = json_pack("{s:{s:i, s:[f, n]}, s:{s:b, s:s}}", "one", "n", 3, "x", 0.5,
                                   "two", "n", 1, "name", "second"),
                 *json = NULL;
@@ -162,7 +162,7 @@ TEST(tables_look_into_json)
 
 TEST(counts_below_0_are_none)
 {
-    AUTO(cs_result) *r = cs_result_new();
+    CS_AUTO(cs_result) *r = cs_result_new();
     json_auto_t *json = NULL, *want = NULL;
     static const char text[] = "{\"none\": null, \"zero\": 0}";
     cs_item_count(cs_result_root(r), "none", -1);
@@ -175,7 +175,7 @@ TEST(counts_below_0_are_none)
 TEST_IN_DIR(a_table_is_written)
 {
     static const cs_view view = {"matrices[]", "file n"};
-    AUTO(cs_result) *r = sample();
+    CS_AUTO(cs_result) *r = sample();
     OK(cs_result_write_csv(r, &view, in_dir(state, "t.csv")));
     assert_content(in_dir(state, "t.csv"), "file,n\na,7\nb,8\n");
     assert_fails(cs_result_write_csv(r, &view, in_dir(state, "no/t.csv")), CS_ERR_IO, "no/t.csv");
@@ -183,7 +183,7 @@ TEST_IN_DIR(a_table_is_written)
 
 TEST(text_that_is_not_utf8_is_named)
 {
-    AUTO(cs_result) *r = cs_result_new();
+    CS_AUTO(cs_result) *r = cs_result_new();
     json_t *json = NULL;
     cs_item_text(cs_result_root(r), "word", "\xff");
     assert_fails(cs_result_json(r, &json), CS_ERR_INPUT, "'word'");
@@ -193,9 +193,9 @@ TEST(the_first_failure_stays)
 {
     EACH_ALLOCATION_FAILS(n) {
         json_auto_t *json = NULL;
-        AUTO(cs_table) table = {0};
+        CS_AUTO(cs_table) table = {0};
         static const cs_view view = {"matrices[].metrics[]", "file=^file metric value"};
-        AUTO(cs_result) *r = sample();
+        CS_AUTO(cs_result) *r = sample();
         cs_status status = cs_result_json(r, &json);
         if (status == CS_OK) status = cs_result_table(r, &view, &table);
         assert_int_equal(table.rows, out_of_memory(status) ? 0 : 4);

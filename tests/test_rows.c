@@ -17,7 +17,7 @@ static double item(int64_t k, int64_t j)
 
 static void assert_rows(const char *text, int64_t rows, cs_rows_type type)
 {
-    AUTO_BY(cs_rows_close, cs_rows) r = {0};
+    CS_AUTO_BY(cs_rows_close, cs_rows) r = {0};
     float f[5 * D];
     double g[5 * D];
     cs_status status = cs_rows_open(text, &r);
@@ -111,7 +111,7 @@ TEST_IN_DIR(every_file_gives_the_same_rows)
 /* A Fortran file: the columns one after the other. */
 TEST_IN_DIR(fortran_files_are_turned)
 {
-    AUTO_FREE char *header = NULL;
+    CS_AUTO_FREE char *header = NULL;
     int64_t size;
     static double y[D * N];
     for (int i = 0; i < N * D; ++i) {
@@ -151,7 +151,7 @@ TEST_IN_DIR(bad_files_are_refused)
 
 static cs_status open_and_read(const char *text)
 {
-    AUTO_BY(cs_rows_close, cs_rows) r = {0};
+    CS_AUTO_BY(cs_rows_close, cs_rows) r = {0};
     double row[D];
     cs_status status = cs_rows_open(text, &r);
     if (status == CS_OK) status = cs_rows_read_f64(&r, 3, 1, row);

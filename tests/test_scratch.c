@@ -14,14 +14,12 @@ static int64_t expected(int64_t i)
 
 TEST(contents_stay)
 {
-    AUTO_BY(cs_scratch_free, cs_scratch_memory) m = {0};
+    CS_AUTO_BY(cs_scratch_free, cs_scratch_memory) m = {0};
     int64_t held = 0;
     for (int64_t items = 3; items < 3000000; items *= 10) {
         OK(cs_scratch_grow(&m, NULL, items * (int64_t)sizeof(int64_t)));
         int64_t *at = m.at;
-        for (int64_t i = 0; i < held; ++i) {
-            assert_int_equal(at[i], expected(i));
-        }
+        assert_each(i, 0, held, at[i] == expected(i));
         for (int64_t i = held; i < items; ++i) {
             assert_int_equal(at[i], 0);
             at[i] = expected(i);
@@ -38,16 +36,14 @@ TEST(contents_stay)
     int64_t bytes = m.bytes;
     OK(cs_scratch_grow(&m, NULL, 8));
     assert_int_equal(m.bytes, bytes);
-    for (int64_t i = 0; i < held; ++i) {
-        assert_int_equal(((int64_t *)m.at)[i], expected(i));
-    }
+    assert_each(i, 0, held, ((int64_t *)m.at)[i] == expected(i));
     cs_scratch_free(&m);
     assert_null(m.at);
 }
 
 TEST(what_cannot_be_had_is_said)
 {
-    AUTO_BY(cs_scratch_free, cs_scratch_memory) m = {0};
+    CS_AUTO_BY(cs_scratch_free, cs_scratch_memory) m = {0};
     assert_fails(cs_scratch_grow(&m, "/nowhere", 100), CS_ERR_IO, "/nowhere");
     assert_null(m.at);
     cs_reason_clear();

@@ -20,7 +20,6 @@ static void open_stack(const char *name, stack *s)
 {
     static int64_t start[] = {0, LENGTH, 2 * LENGTH}, ends[] = {0, 3, 3 + LONG};
     char path[PATH];
-    AUTO(cs_array) ids = {0};
     cs_state_difference d[MOST];
     int count = 0;
     OK(cs_backend_cpu(1, &s->backend));
@@ -32,7 +31,7 @@ static void open_stack(const char *name, stack *s)
     assert_true(count == 2 && d[0].ok && d[1].ok && d[0].items == TEXTS * LENGTH * WIDTH);
     s->states = d[0].tolerance;
     s->logits = d[1].tolerance;
-    OK(cs_npz_read(s->reference, "input_ids", &ids));
+    AUTO_OK(cs_array, ids, cs_npz_read(s->reference, "input_ids", &ids));
     for (int64_t i = 0; i < TEXTS * LENGTH; ++i) {
         s->token[i] = (int32_t)cs_array_f64(&ids, i);
     }
@@ -96,7 +95,7 @@ TEST(texts_are_read_as_transformers_reads_them)
     static const char *const name[] = {"t5-switched", "t5-untied"};
     for (int m = 0; m < 2; ++m) {
         char last[64];
-        AUTO_BY(close_stack, stack) s = {0};
+        CS_AUTO_BY(close_stack, stack) s = {0};
         open_stack(name[m], &s);
         assert_true(snprintf(last, sizeof last, "decoder_hidden_states_%d",
                              (int)s.model.config.decoder.layers) > 0);
@@ -116,7 +115,7 @@ static void fails(stack *s, const cs_hidden_options *o, cs_status status, const 
 
 TEST(what_cannot_be_read_is_refused)
 {
-    AUTO_BY(close_stack, stack) s = {0};
+    CS_AUTO_BY(close_stack, stack) s = {0};
     cs_state_difference d[MOST];
     int count = 0;
     open_stack("t5-untied", &s);

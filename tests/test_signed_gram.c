@@ -67,7 +67,7 @@ static cs_dense dense_of(const cs_signed_gram *p)
 
 TEST(what_is_freed_is_empty)
 {
-    AUTO(cs_signed_gram) p = random_gram(5, 0.5, false, 1);
+    CS_AUTO(cs_signed_gram) p = random_gram(5, 0.5, false, 1);
     cs_signed_gram_free(&p);
     assert_true(!p.plus.ptr && !p.minus.ptr && !p.diagonal);
     assert_int_equal(p.plus.cols, 0);
@@ -88,9 +88,9 @@ TEST(traces_and_products_are_those_of_dense_matrices)
         const int64_t n = size[i].cols;
         /* Two that are so sparse have nothing in common: one with itself. */
         const uint64_t other_one = size[i].density < 0.01 ? i : i + 50;
-        AUTO(cs_signed_gram) p = random_gram(n, size[i].density, size[i].skewed, i),
-                             q = random_gram(n, size[i].density, size[i].skewed, other_one);
-        AUTO(cs_dense) dp = dense_of(&p), dq = dense_of(&q);
+        CS_AUTO(cs_signed_gram) p = random_gram(n, size[i].density, size[i].skewed, i),
+                                q = random_gram(n, size[i].density, size[i].skewed, other_one);
+        CS_AUTO(cs_dense) dp = dense_of(&p), dq = dense_of(&q);
         double *f = test_zeros(n, sizeof *f), plain = 0, scaled = 0, size1 = 0, size2 = 0;
         double trace = 0, weighted = 0, got[2], other[2];
         cs_rng rng = cs_rng_at(11, CS_STREAM_TEST, i);
@@ -124,11 +124,10 @@ TEST(traces_and_products_are_those_of_dense_matrices)
 TEST(a_guess_hides_no_copies)
 {
     enum { COLS = 2000, WANTED = 8 }; /* beyond what a dense solver takes */
-    AUTO(cs_signed_gram) p = {.diagonal = cs_calloc(COLS, sizeof *p.diagonal)};
-    AUTO(cs_dense) guess = {0};
+    CS_AUTO(cs_signed_gram) p = {.diagonal = cs_calloc(COLS, sizeof *p.diagonal)};
     OK(cs_csr_init(&p.plus, 0, COLS, 0));
     OK(cs_csr_init(&p.minus, 0, COLS, 0));
-    OK(cs_dense_init(&guess, COLS, WANTED));
+    AUTO_OK(cs_dense, guess, cs_dense_init(&guess, COLS, WANTED));
     for (int64_t j = 0; j < WANTED; ++j) {
         guess.data[j + j * guess.ld] = 1;
     }
@@ -154,7 +153,7 @@ TEST(fewer_rows_are_the_same_matrix)
 {
     enum { COLS = 9, ROWS = 400 };
     for (int extreme = 0; extreme < 2; ++extreme) {
-        AUTO(cs_signed_gram) p = {.diagonal = cs_calloc(COLS, sizeof *p.diagonal)}, q = {0};
+        CS_AUTO(cs_signed_gram) p = {.diagonal = cs_calloc(COLS, sizeof *p.diagonal)}, q = {0};
         cs_rng rng = cs_rng_at(19, CS_STREAM_TEST, (uint64_t)extreme);
         for (int side = 0; side < 2; ++side) {
             cs_csr *a = side ? &p.minus : &p.plus;
@@ -175,7 +174,7 @@ TEST(fewer_rows_are_the_same_matrix)
             p.diagonal[v] = v - 4;
         }
         OK(cs_signed_gram_compact(&p, &q));
-        AUTO(cs_dense) want = dense_of(&p), got = dense_of(&q);
+        CS_AUTO(cs_dense) want = dense_of(&p), got = dense_of(&q);
         assert_each(e, 0, COLS * COLS, fabs(got.data[e] - want.data[e]) <= 1e-13 * ROWS);
         /* neighbours make COLS - 2 pairs of columns; rows with a 0 or without a square stay */
         const int64_t odd = extreme ? ROWS / 20 : 0;
@@ -185,8 +184,8 @@ TEST(fewer_rows_are_the_same_matrix)
 
 TEST(products_with_vectors)
 {
-    AUTO(cs_signed_gram) p = random_gram(83, 0.1, true, 7);
-    AUTO(cs_dense) d = dense_of(&p), x = {0}, y = {0}, want = {0};
+    CS_AUTO(cs_signed_gram) p = random_gram(83, 0.1, true, 7);
+    CS_AUTO(cs_dense) d = dense_of(&p), x = {0}, y = {0}, want = {0};
     OK(cs_dense_init(&x, 83, 11));
     OK(cs_dense_init(&y, 83, 11));
     OK(cs_dense_init(&want, 83, 11));
@@ -204,10 +203,10 @@ TEST(leading_eigenvalues)
     enum { K = 6 };
     for (uint64_t i = 0; i < sizeof size / sizeof *size; ++i) {
         const int64_t n = size[i];
-        AUTO(cs_signed_gram) p = random_gram(n, n > 1000 ? 0.01 : 0.3, true, i + 20);
+        CS_AUTO(cs_signed_gram) p = random_gram(n, n > 1000 ? 0.01 : 0.3, true, i + 20);
         double values[K], again[K];
         p.diagonal[n - 1] = -1e4;
-        AUTO(cs_dense) d = dense_of(&p), v = {0}, pv = {0};
+        CS_AUTO(cs_dense) d = dense_of(&p), v = {0}, pv = {0};
         double *all = test_zeros(n, sizeof *all);
         OK(cs_dense_eigh(&d, all, true));
         OK(cs_dense_init(&v, n, n < K ? n : K));
@@ -235,7 +234,7 @@ TEST(leading_eigenvalues)
 TEST(copies_of_an_eigenvalue)
 {
     enum { N = 1700, COPIES = 20, K = COPIES + 4, NEGATIVE = 100 };
-    AUTO(cs_signed_gram) p = {0};
+    CS_AUTO(cs_signed_gram) p = {0};
     double values[K];
     OK(cs_csr_init(&p.plus, N, N, N));
     OK(cs_csr_init(&p.minus, 0, N, 0));
@@ -267,7 +266,7 @@ static cs_status interrupted(const char *path)
 {
     enum { K = 60 };
     double values[K];
-    AUTO(cs_signed_gram) p = random_gram(1700, 0.01, true, 22);
+    CS_AUTO(cs_signed_gram) p = random_gram(1700, 0.01, true, 22);
     const cs_progress progress = {interrupt, NULL};
     const cs_signed_gram_options o = {.seed = 3, .threads = 2, .progress = &progress};
     (void)path;
@@ -297,7 +296,7 @@ static cs_status apply_once(const cs_signed_gram *p)
 
 static cs_status shift_once(const cs_signed_gram *p)
 {
-    AUTO(cs_signed_gram_shift) shift = {0};
+    CS_AUTO(cs_signed_gram_shift) shift = {0};
     cs_status status = cs_signed_gram_shift_of(p, 1, &shift);
     return status;
 }
@@ -320,7 +319,7 @@ TEST(every_allocation_fails_in_turn)
 {
     static cs_status (*const work[])(const cs_signed_gram *) = {inner_with_itself, apply_once,
                                                                 shift_once, leading_two, least_one};
-    AUTO(cs_signed_gram) p = random_gram(40, 0.2, true, 3);
+    CS_AUTO(cs_signed_gram) p = random_gram(40, 0.2, true, 3);
     for (size_t w = 0; w < sizeof work / sizeof *work; ++w) {
         int failures = 0;
         EACH_ALLOCATION_FAILS(n)

@@ -12,11 +12,8 @@ static const double PI = 3.14159265358979323846;
 
 static double *normal_rows(int64_t n, int64_t d, uint64_t index)
 {
-    double *x = test_zeros(n * d, sizeof *x);
     cs_rng rng = cs_rng_at(17, CS_STREAM_TEST, index);
-    for (int64_t i = 0; i < n * d; ++i) {
-        x[i] = cs_rng_normal(&rng);
-    }
+    ARRAY(double, x, (n * d), i, cs_rng_normal(&rng));
     return x;
 }
 
@@ -35,20 +32,17 @@ TEST(rotations_change_nothing)
 {
     enum { N = 90, P = 12 };
     double *a = normal_rows(N, P, 1), *b = test_zeros((int64_t)N * P, sizeof *b);
-    AUTO(cs_dense) turn = {0};
-    OK(cs_dense_init(&turn, P, P));
+    AUTO_OK(cs_dense, turn, cs_dense_init(&turn, P, P));
     fill_normal(&turn, 2);
     OK(cs_dense_orthonormalise(&turn));
     for (int i = 0; i < N; ++i) {
         for (int j = 0; j < P; ++j) {
             double sum = 7;
-            for (int k = 0; k < P; ++k) {
-                sum += 0.3 * a[i * P + k] * turn.data[k + j * turn.ld];
-            }
+            sum += SUM(k, 0, P, 0.3 * a[i * P + k] * turn.data[k + j * turn.ld]);
             b[i * P + j] = sum;
         }
     }
-    AUTO(cs_similarity) s = compare(a, P, b, P, N, 4);
+    CS_AUTO(cs_similarity) s = compare(a, P, b, P, N, 4);
     assert_true(fabs(s.cka - 1) < 1e-12 && fabs(s.cka_unbiased - 1) < 1e-12);
     assert_true(fabs(s.procrustes) < 1e-12 && fabs(s.procrustes_similarity - 1) < 1e-12);
     assert_int_equal(s.angles, 4);
@@ -71,7 +65,7 @@ TEST(orthogonal_columns)
                 b[i * Q + j] = __builtin_parity((unsigned)i & (unsigned)column) ? -1 : 1;
             }
         }
-        AUTO(cs_similarity) s = compare(a, P, b, Q, N, P);
+        CS_AUTO(cs_similarity) s = compare(a, P, b, Q, N, P);
         double root = sqrt((double)(P * Q));
         assert_true(fabs(s.cka - shared / root) < 1e-13);
         assert_true(fabs(s.procrustes_similarity - shared / root) < 1e-13);
@@ -85,8 +79,8 @@ TEST(orthogonal_columns)
 /* HSIC of Song et al. from n x n kernels, by the definition. */
 static double hsic(const double *x, int p, const double *y, int q, int n)
 {
-    AUTO_FREE double *k = cs_calloc((int64_t)n * n, sizeof *k),
-                     *l = cs_calloc((int64_t)n * n, sizeof *l);
+    CS_AUTO_FREE double *k = cs_calloc((int64_t)n * n, sizeof *k),
+                        *l = cs_calloc((int64_t)n * n, sizeof *l);
     double trace = 0, sk = 0, sl = 0, cross = 0;
     for (int i = 0; i < n; ++i) {
         for (int j = 0; j < n; ++j) {
@@ -99,12 +93,9 @@ static double hsic(const double *x, int p, const double *y, int q, int n)
         }
     }
     for (int i = 0; i < n; ++i) {
-        double ki = 0, li = 0;
-        for (int j = 0; j < n; ++j) {
-            trace += k[i * n + j] * l[j * n + i];
-            ki += k[i * n + j];
-            li += l[i * n + j];
-        }
+        trace += SUM(j, 0, n, k[i * n + j] * l[j * n + i]);
+        double ki = SUM(j, 0, n, k[i * n + j]);
+        double li = SUM(j, 0, n, l[i * n + j]);
         sk += ki;
         sl += li;
         cross += ki * li;
@@ -125,7 +116,7 @@ TEST(unbiased_cka_by_the_kernels)
         for (int i = 0; i < n; ++i) {
             b[i * q] += a[i * p];
         }
-        AUTO(cs_similarity) s = compare(a, p, b, q, n, 1);
+        CS_AUTO(cs_similarity) s = compare(a, p, b, q, n, 1);
         double own = hsic(a, p, a, p, n) * hsic(b, q, b, q, n);
         double want = own > 0 ? hsic(a, p, b, q, n) / sqrt(own) : NAN;
         assert_true(fabs(s.cka_unbiased - want) < 1e-9 * (1 + fabs(want)));
@@ -156,7 +147,7 @@ TEST(errors_of_cka_leave_blocks_out)
                     ++n;
                 }
             }
-            AUTO(cs_similarity) without = compare(part[0], P, part[1], Q, n, 1);
+            CS_AUTO(cs_similarity) without = compare(part[0], P, part[1], Q, n, 1);
             theta[0][k] = without.cka;
             theta[1][k] = without.cka_unbiased;
             for (int m = 0; m < 2; ++m) {
@@ -239,10 +230,8 @@ TEST(nearest_rows)
         for (int i = 0; i < N; ++i) {
             double a = INFINITY, b = INFINITY;
             for (int j = 0; j < N; ++j) {
-                double s = 0;
-                for (int k = 0; k < D; ++k) {
-                    s += (x[i * D + k] - x[j * D + k]) * (x[i * D + k] - x[j * D + k]);
-                }
+                double s =
+                    SUM(k, 0, D, (x[i * D + k] - x[j * D + k]) * (x[i * D + k] - x[j * D + k]));
                 if (j != i && s < a) {
                     b = a;
                     a = s;
@@ -371,7 +360,7 @@ TEST(constant_rows_have_no_similarity)
         c[i] = (double[]){.1, .3, .7}[i % P];
     }
     cs_similarity_options options = {.angles = 2, .threads = 1};
-    AUTO(cs_similarity) s = {0};
+    CS_AUTO(cs_similarity) s = {0};
     for (int n = 2; n <= N; ++n) {
         cs_rows x = cs_rows_of_f64(n, P, a, "x"), y = cs_rows_of_f64(n, P, c, "y");
         assert_fails(cs_similarity_of(&x, &y, &options, &s), CS_ERR_INPUT, "y: all rows are equal");
@@ -386,13 +375,10 @@ TEST(constant_rows_have_no_similarity)
 static cs_status all_of_it(const char *path)
 {
     (void)path;
-    double x[60];
-    for (int i = 0; i < 60; ++i) {
-        x[i] = i * 7 % 23;
-    }
+    ARRAY(double, x, 60, i, i * 7 % 23);
     cs_rows a = cs_rows_of_f64(20, 3, x, "a"), b = cs_rows_of_f64(20, 2, x + 7, "b");
     const cs_similarity_options options = {.angles = 2, .threads = 1};
-    AUTO(cs_similarity) s = {0};
+    CS_AUTO(cs_similarity) s = {0};
     cs_two_nn two;
     cs_isotropy iso;
     cs_status status = cs_similarity_of(&a, &b, &options, &s);

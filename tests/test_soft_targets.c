@@ -48,7 +48,7 @@ static double loss_of(task *t)
 TEST(smoothing_leaves_its_entropy)
 {
     for (double e = 0.1; e < 0.5; e += 0.2) {
-        AUTO_BY(close_task, task) t = open_task(8, 1);
+        CS_AUTO_BY(close_task, task) t = open_task(8, 1);
         const double own = 1 - e / 2, bound = -own * log(own) - (1 - own) * log(1 - own);
         t.options.epochs = 150;
         t.options.learning_rate = 3e-3;
@@ -67,7 +67,7 @@ TEST(mixup_moves_pictures_with_their_targets)
     double plain = 0;
     int others = 0;
     for (uint64_t seed = 0; seed < 12; ++seed) {
-        AUTO_BY(close_task, task) t = open_task(6, 1);
+        CS_AUTO_BY(close_task, task) t = open_task(6, 1);
         t.options.epochs = 1;
         t.options.learning_rate = 0;
         t.options.seed = seed;
@@ -87,7 +87,7 @@ TEST(mixup_bits_do_not_depend_on_threads)
 {
     double loss[2];
     for (int i = 0; i < 2; ++i) {
-        AUTO_BY(close_task, task) t = open_task(9, 1 + i);
+        CS_AUTO_BY(close_task, task) t = open_task(9, 1 + i);
         t.options.batch = 4;
         t.options.mixup = 0.8;
         t.options.label_smoothing = 0.1;
@@ -98,7 +98,7 @@ TEST(mixup_bits_do_not_depend_on_threads)
 
 TEST(soft_targets_are_of_classes)
 {
-    AUTO_BY(close_task, task) t = open_task(8, 1);
+    CS_AUTO_BY(close_task, task) t = open_task(8, 1);
     cs_finetune_result r = {0};
     t.options.label_smoothing = 1;
     assert_fails(cs_finetune(&t.model, &t.texts, NULL, 0, &t.options, &r), CS_ERR_USAGE,

@@ -32,9 +32,7 @@ TEST(kernels_count_alike)
         for (int l = 0; l < B; ++l) {
             for (int j = 0; j < B; ++j) {
                 double want = l * B + j == 5 ? 100 : 0;
-                for (int i = 0; i < ROWS; ++i) {
-                    want += panel[1][i * B + l] * w[i * B + j];
-                }
+                want += SUM(i, 0, ROWS, panel[1][i * B + l] * w[i * B + j]);
                 assert_true(h[l * B + j] == want);
             }
         }
@@ -44,9 +42,8 @@ TEST(kernels_count_alike)
             for (int e = 0; e < 16 * B; ++e) {
                 double want = keep ? w[e] : 0;
                 for (int q = 0; q < P; ++q) {
-                    for (int l = 0; l < B; ++l) {
-                        want += panel[q][(8 + e / B) * B + l] * c[(q * B + l) * B + e % B];
-                    }
+                    want +=
+                        SUM(l, 0, B, panel[q][(8 + e / B) * B + l] * c[(q * B + l) * B + e % B]);
                 }
                 assert_true(to[e] == want);
             }
@@ -66,11 +63,11 @@ TEST(panels_are_matrices)
     enum { P = 19, Q = 10 };
     for (size_t t = 0; t < sizeof lengths / sizeof *lengths; ++t) {
         int64_t n = lengths[t];
-        AUTO(cs_csr) a = random_sparse(n, n, 1.0 / (double)n, 3), at = {0};
+        CS_AUTO(cs_csr) a = random_sparse(n, n, 1.0 / (double)n, 3), at = {0};
         cs_linop_csr_ctx ctx;
         OK(cs_csr_transpose(&a, &at));
         const cs_linop op = cs_linop_csr(&ctx, &a, &at, 0);
-        AUTO_BY(cs_space_cpu_free, cs_space) s = {0};
+        CS_AUTO_BY(cs_space_cpu_free, cs_space) s = {0};
         OK(cs_space_cpu(&op, 2, &s));
         cs_panel *p[P + 1];
         cs_dense v, w, h, c, want, got;

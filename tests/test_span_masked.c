@@ -61,10 +61,8 @@ TEST(its_toy_spectrum_is_golden)
     cs_toy toy = {plan_objective("span-masked(mask-ratio=0.5,t=2)"), 2, 6, 1, false, false, 0};
     AUTO_OK(cs_toy_spectrum, spectrum, cs_toy_reduce(&toy, &spectrum));
     assert_int_equal(spectrum.values, 6);
-    for (int j = 0; j < 6; ++j) {
-        assert_true(fabs(spectrum.sigma[j] - sigma[j]) < 1e-14);
-        assert_int_equal(spectrum.multiplicity[j], 2);
-    }
+    assert_each(j, 0, 6, fabs(spectrum.sigma[j] - sigma[j]) < 1e-14);
+    assert_each(j, 0, 6, spectrum.multiplicity[j] == 2);
 }
 
 /* Beyond 2^18 masks the exact distribution is refused with their number; drawn masks make the
@@ -80,7 +78,7 @@ TEST(long_sequences_are_sampled)
     double predicted;
     OK(cs_objective_predicted(&o, 60, &predicted));
     assert_true(predicted == 9);
-    AUTO(cs_corpus) corpus = small_corpus(2, length, 6, 2, 1);
+    CS_AUTO(cs_corpus) corpus = small_corpus(2, length, 6, 2, 1);
     cs_cooc_options options = {.objective = o, .draws = 5};
     OK(cs_context_parse("nearest:2", &options.context));
     AUTO_OK(cs_cooc, built, cs_cooc_build(&corpus, &options, &built));
@@ -101,7 +99,7 @@ TEST(it_mixes)
     for (int mode = 0; mode < 8; ++mode) {
         mix_check(&m, modes[mode / 2], mode % 2 > 0, 7);
     }
-    AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     plan_compare_variants(plan_held("mix:1*permuted-ar+1*span-masked(mask-ratio=0.5,t=2)", &file),
                           3, (const double[]){7, 7});
     plan_compare_kernel("mix:1*permuted-ar+1*span-masked(mask-ratio=0.5,t=2)");
@@ -112,7 +110,7 @@ TEST(it_mixes)
 /* A part that is a sum over all its plans is refused with their number. */
 TEST(a_part_without_a_distribution_is_named)
 {
-    AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     cs_pairs pairs;
     cs_objective o = plan_held("mix:1*ar+1*span-masked(mask-ratio=0.5,t=2)", &file);
     assert_fails(cs_pairs_of(&o, 60, &pairs), CS_ERR_USAGE, "part 2 of the mixture (span-masked)");

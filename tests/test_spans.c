@@ -30,7 +30,7 @@ TEST(answers_are_normalised)
         {"aan thethe a an the", "aan thethe"},
         {"", ""}};
     for (size_t i = 0; i < sizeof pair / sizeof *pair; ++i) {
-        AUTO_FREE char *made = cs_answer_normalise(pair[i][0]);
+        CS_AUTO_FREE char *made = cs_answer_normalise(pair[i][0]);
         assert_non_null(made);
         assert_string_equal(made, pair[i][1]);
     }
@@ -104,9 +104,7 @@ TEST_IN_DIR(a_file_is_read)
 TEST_IN_DIR(bad_files_are_refused)
 {
 #define Q(answers, more) "{\"id\": \"a\", \"question\": \"w\", \"answers\": [" answers "]" more "}"
-    static const struct {
-        const char *questions, *why;
-    } cases[] = {
+    static const test_refusal cases[] = {
         {Q("{\"text\": \"w1\", \"answer_start\": 1}", ""),
          "question a: its answer 'w1' is not at character 1 of the context"},
         {Q("{\"text\": \"w2 w3\", \"answer_start\": 3}", ""), "is not at character 3"},
@@ -130,8 +128,8 @@ TEST_IN_DIR(bad_files_are_refused)
 #undef Q
     cs_squad s;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        assert_fails(read_squad(state, of("w1 w2", cases[i].questions), &s), CS_ERR_INPUT,
-                     cases[i].why);
+        assert_fails(read_squad(state, of("w1 w2", cases[i].text), &s), CS_ERR_INPUT,
+                     cases[i].reason);
     }
     assert_fails(read_squad(state, "{\"data\": 3}", &s), CS_ERR_INPUT,
                  "'data' is missing or not a list");
@@ -149,7 +147,7 @@ static const char CONTEXT[] = "w1 w2  w3 w4 w5 w6 w7 w8 w9 w10";
 /* Of w4 w5 in windows of 4 tokens, 3 from one to the next: w1-4, w4-7, w7-10. <s> ? </s> context. */
 TEST_IN_DIR(long_contexts_are_read_in_windows)
 {
-    AUTO(cs_tokenizer) *t = word_tokenizer();
+    CS_AUTO(cs_tokenizer) *t = word_tokenizer();
     AUTO_OK(cs_squad, squad,
             read_squad(state,
                        of(CONTEXT,
@@ -172,16 +170,12 @@ TEST_IN_DIR(long_contexts_are_read_in_windows)
             assert_int_equal(s.texts.start[n + 1] - s.texts.start[n], 8);
             assert_int_equal(s.window[n].first, first);
             assert_int_equal(s.window[n].token, 3 * n);
-            for (int64_t i = 0; i < s.window[n].tokens; ++i) {
-                assert_int_equal(id[first + i], 5 + 1 + 3 * n + i);
-                assert_int_equal(type[first + i], 1);
-            }
+            assert_each(i, 0, s.window[n].tokens, id[first + i] == 5 + 1 + 3 * n + i);
+            assert_each(i, 0, s.window[n].tokens, type[first + i] == 1);
             assert_int_equal(id[causal ? 0 : 1], 5);
             assert_int_equal(type[causal ? 1 : 2], 0);
             assert_int_equal(id[causal ? 7 : 0], causal ? 2 : 0);
-            for (int h = 0; h < 2; ++h) {
-                assert_int_equal(s.texts.span[2 * n + h], n == 1 ? first + h : none[h]);
-            }
+            assert_each(h, 0, 2, s.texts.span[2 * n + h] == (n == 1 ? first + h : none[h]));
         }
         assert_int_equal(s.place[2].from, 7); /* w3, behind two blanks */
         assert_int_equal(s.place[2].to, 9);
@@ -197,7 +191,7 @@ TEST_IN_DIR(long_contexts_are_read_in_windows)
 /* Tokens of byte-level BPE are bytes of the text, without the blank that begins them. */
 TEST_IN_DIR(tokens_have_their_bytes)
 {
-    AUTO(cs_tokenizer) *t = small_bpe();
+    CS_AUTO(cs_tokenizer) *t = small_bpe();
     AUTO_OK(cs_squad, squad,
             read_squad(state,
                        of("the \u017c\u00f3\u0142w, (the)  end",
@@ -225,8 +219,8 @@ TEST_IN_DIR(tokens_have_their_bytes)
 
 TEST_IN_DIR(the_best_span_is_answered)
 {
-    AUTO(cs_tokenizer) *t = word_tokenizer();
-    AUTO(cs_spans) s = {0};
+    CS_AUTO(cs_tokenizer) *t = word_tokenizer();
+    CS_AUTO(cs_spans) s = {0};
     AUTO_OK(cs_squad, squad,
             read_squad(state,
                        of(CONTEXT, "{\"id\": \"a\", \"question\": \"w0\", \"answers\": [], "
@@ -300,11 +294,8 @@ static double loss_of(cs_model *model, const cs_texts *texts, const cs_finetune_
     double loss = 0;
     OK(cs_finetune_rows(model, texts, o, logits, &loss));
     for (int i = 0; i < 4; ++i) { /* the same by hand, in floats */
-        double sum = 0;
         const int64_t from = texts->start[i / 2], to = texts->start[i / 2 + 1];
-        for (int64_t r = from; r < to; ++r) {
-            sum += exp((double)logits[2 * r + i % 2]);
-        }
+        double sum = SUM(r, from, to, exp((double)logits[2 * r + i % 2]));
         loss -= (log(sum) - (double)logits[2 * (from + texts->span[i]) + i % 2]) / 4;
     }
     assert_true(fabs(loss) < 1e-5);
@@ -323,7 +314,7 @@ TEST(the_gradient_is_that_of_the_loss)
         cs_finetune_result result;
         make_texts(&texts);
         AUTO_OK(cs_backend, *backend, cs_backend_ref64(&backend));
-        AUTO(cs_model) model = span_model(backend, arch[a], &texts);
+        CS_AUTO(cs_model) model = span_model(backend, arch[a], &texts);
         cs_finetune_options o = cs_finetune_defaults();
         o.epochs = 1;
         o.batch = 2;
@@ -346,10 +337,8 @@ TEST(the_gradient_is_that_of_the_loss)
         for (int s = 0; s < 2; ++s) {
             for (int64_t i = 0; i < count; ++i) {
                 const int64_t n = model.params.param[i].rows * model.params.param[i].cols;
-                double *moved = test_zeros(n, sizeof *moved);
-                for (int64_t k = 0; k < n; ++k) {
-                    moved[k] = before[i][k] + (s ? h : -h) * along[i][k] / sqrt(random);
-                }
+                ARRAY(double, moved, n, k,
+                      before[i][k] + (s ? h : -h) * along[i][k] / sqrt(random));
                 OK(cs_params_set64(&model.params, i, CS_PARAM_VALUE, moved));
             }
             side[s] = loss_of(&model, &texts, &o);
@@ -364,9 +353,7 @@ TEST(the_gradient_is_that_of_the_loss)
             const int64_t n = model.params.param[i].rows * model.params.param[i].cols;
             double *grad = test_zeros(n, sizeof *grad);
             OK(cs_params_get64(&model.params, i, CS_PARAM_GRAD, grad));
-            for (int64_t k = 0; k < n; ++k) {
-                exact += grad[k] * along[i][k] / sqrt(random);
-            }
+            exact += SUM(k, 0, n, grad[k] * along[i][k] / sqrt(random));
         }
         const double found = (side[1] - side[0]) / (2 * h);
         if (!(fabs(exact - found) < 1e-6 * (1e-3 + fabs(exact)))) {
@@ -410,7 +397,7 @@ TEST_IN_DIR(answers_are_learned)
 {
     const cs_arch arch[] = {CS_ARCH_BERT, CS_ARCH_GPT2};
     for (int a = 0; a < 2; ++a) {
-        AUTO(cs_tokenizer) *t = word_tokenizer();
+        CS_AUTO(cs_tokenizer) *t = word_tokenizer();
         float *logits[2];
         AUTO_OK(cs_squad, squad, read_squad(state, words_to_find(96), &squad));
         const cs_spans_options o = {
@@ -421,7 +408,7 @@ TEST_IN_DIR(answers_are_learned)
             cs_finetune_result result;
             double loss = 0;
             AUTO_OK(cs_backend, *backend, cs_backend_cpu(threads, &backend));
-            AUTO(cs_model) model = span_model(backend, arch[a], &s.texts);
+            CS_AUTO(cs_model) model = span_model(backend, arch[a], &s.texts);
             cs_finetune_options f = cs_finetune_defaults();
             f.epochs = 25;
             f.learning_rate = 5e-3;
@@ -456,7 +443,7 @@ TEST(what_has_no_spans_is_refused)
     cs_finetune_options o = cs_finetune_defaults();
     make_texts(&texts);
     AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
-    AUTO(cs_model) model = span_model(backend, CS_ARCH_BERT, &texts);
+    CS_AUTO(cs_model) model = span_model(backend, CS_ARCH_BERT, &texts);
     o.label_smoothing = 0.1;
     assert_fails(cs_finetune(&model, &texts, NULL, 0, &o, &result), CS_ERR_USAGE, "need classes");
     o.label_smoothing = 0;

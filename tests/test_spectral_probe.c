@@ -51,9 +51,7 @@ static double refit_error(const cs_ridge *r, const cs_dense *x, const int32_t *l
     }
     for (int32_t c = 0; c < CLASSES; ++c) {
         double a[FEATURES][FEATURES + 1] = {{0}}, bar = 0;
-        for (int64_t i = 0; i < rows; ++i) {
-            bar += i != out && label[i] == c ? 1 / n : 0;
-        }
+        bar += SUM(i, 0, rows, i != out && label[i] == c ? 1 / n : 0);
         for (int64_t i = 0; i < rows; ++i) {
             for (int j = 0; i != out && j < FEATURES; ++j) {
                 double z = (x->data[i + j * x->ld] - r->mean[j]) * r->scale[j] - mean[j];
@@ -80,13 +78,10 @@ static double refit_error(const cs_ridge *r, const cs_dense *x, const int32_t *l
 TEST(leave_one_out_is_that_of_refits)
 {
     int32_t label[ROWS];
-    AUTO(cs_dense) x = {0};
+    CS_AUTO(cs_dense) x = {0};
     random_rows(3, ROWS, &x, label);
     AUTO_OK(cs_ridge, r, cs_ridge_fit(&x, label, CLASSES, &r));
-    double sum = 0;
-    for (int64_t i = 0; i < ROWS; ++i) {
-        sum += refit_error(&r, &x, label, ROWS, i) / ROWS;
-    }
+    double sum = SUM(i, 0, ROWS, refit_error(&r, &x, label, ROWS, i) / ROWS);
     assert_true(fabs(sum - r.loo) < 1e-10 * r.loo);
 }
 
@@ -94,8 +89,7 @@ TEST(leave_one_out_is_that_of_refits)
 TEST(features_may_be_shifted_constant_or_missing)
 {
     int32_t label[ROWS];
-    AUTO(cs_dense) x = {0}, y = {0};
-    AUTO(cs_ridge) a = {0}, b = {0};
+    CS_AUTO(cs_dense) x = {0}, y = {0};
     random_rows(4, ROWS, &x, label);
     OK(cs_dense_init(&y, ROWS, FEATURES + 1));
     for (int64_t i = 0; i < ROWS; ++i) {
@@ -104,12 +98,10 @@ TEST(features_may_be_shifted_constant_or_missing)
         }
         y.data[i + FEATURES * y.ld] = 42;
     }
-    OK(cs_ridge_fit(&x, label, CLASSES, &a));
-    OK(cs_ridge_fit(&y, label, CLASSES, &b));
+    AUTO_OK(cs_ridge, a, cs_ridge_fit(&x, label, CLASSES, &a));
+    AUTO_OK(cs_ridge, b, cs_ridge_fit(&y, label, CLASSES, &b));
     assert_true(fabs(a.loo - b.loo) < 1e-9);
-    for (int64_t i = 0; i < ROWS; ++i) {
-        assert_int_equal(cs_ridge_predict(&a, &x, i), cs_ridge_predict(&b, &y, i));
-    }
+    assert_each(i, 0, ROWS, cs_ridge_predict(&a, &x, i) == cs_ridge_predict(&b, &y, i));
     y.data[0] = NAN;
     cs_ridge_free(&b);
     OK(cs_ridge_fit(&y, label, CLASSES, &b));
@@ -119,7 +111,7 @@ TEST(features_may_be_shifted_constant_or_missing)
 TEST(bad_rows_are_refused)
 {
     int32_t label[ROWS];
-    AUTO(cs_dense) x = {0};
+    CS_AUTO(cs_dense) x = {0};
     cs_ridge r = {0};
     random_rows(5, ROWS, &x, label);
     label[7] = CLASSES;
@@ -147,10 +139,7 @@ typedef struct {
 /* Documents whose tokens come from their class' third of the vocabulary with probability `own`. */
 static void set_up(double own, cs_split split, const char *context, setting *s)
 {
-    int64_t length[DOCUMENTS];
-    for (int64_t d = 0; d < DOCUMENTS; ++d) {
-        length[d] = 4 + d % 6;
-    }
+    ARRAY(int64_t, length, DOCUMENTS, d, 4 + d % 6);
     *s = (setting){.corpus = small_corpus(DOCUMENTS, length, VOCAB, CLASSES, 1)};
     cs_rng rng = cs_rng_at(2, CS_STREAM_TEST, 0);
     for (int64_t d = 0; d < DOCUMENTS; ++d) {
@@ -186,7 +175,7 @@ static cs_status probe(const setting *s, int threads, cs_spectral_probe_result *
 
 TEST(held_out_documents_are_classified)
 {
-    AUTO_BY(tear_down, setting) s = {0};
+    CS_AUTO_BY(tear_down, setting) s = {0};
     cs_spectral_probe_result r;
     set_up(0.8, CS_SPLIT_TRAIN, "each:3", &s);
     OK(probe(&s, 1, &r));
@@ -216,7 +205,7 @@ TEST(held_out_documents_are_classified)
 /* Tokens that say nothing of the class: chance, within five standard errors. */
 TEST(noise_is_not_classified)
 {
-    AUTO_BY(tear_down, setting) s = {0};
+    CS_AUTO_BY(tear_down, setting) s = {0};
     cs_spectral_probe_result r;
     set_up(0, CS_SPLIT_TRAIN, "each:3", &s);
     OK(probe(&s, 1, &r));
@@ -228,7 +217,7 @@ TEST(noise_is_not_classified)
 /* Whole contexts with positions hardly ever recur: the share of unknown ones says so. */
 TEST(unknown_contexts_are_counted)
 {
-    AUTO_BY(tear_down, setting) s = {0};
+    CS_AUTO_BY(tear_down, setting) s = {0};
     cs_spectral_probe_result r;
     set_up(0.5, CS_SPLIT_TRAIN, "nearest:3", &s);
     OK(probe(&s, 1, &r));
@@ -245,17 +234,18 @@ TEST(unknown_contexts_are_counted)
  * feature: Abar v / (sigma sqrt(P_C)) = u / sqrt(P_C). */
 TEST(folding_in_a_training_document_gives_its_row)
 {
-    AUTO_BY(tear_down, setting) s = {0};
+    CS_AUTO_BY(tear_down, setting) s = {0};
     set_up(0.5, CS_SPLIT_TRAIN, "document", &s);
     cs_spectral_source source = {&s.corpus, &s.options, &s.cooc, &s.spectrum, s.spectrum.k, 1};
     const int64_t document[] = {0, 1, 2, 3, 5, 6};
     enum { COUNT = sizeof document / sizeof *document };
-    AUTO(cs_dense) x = {0}, y = {0};
     double unknown;
     int64_t none;
-    OK(cs_spectral_token_features(&source, COUNT, document, &x, &unknown));
+    AUTO_OK(cs_dense, x, cs_spectral_token_features(&source, COUNT, document, &x, &unknown));
     assert_true(unknown == 0);
-    OK(cs_spectral_context_features(&source, CS_SPLIT_TRAIN, COUNT, document, &y, &unknown, &none));
+    AUTO_OK(cs_dense, y,
+            cs_spectral_context_features(&source, CS_SPLIT_TRAIN, COUNT, document, &y, &unknown,
+                                         &none));
     assert_true(fabs(unknown) < 1e-12 && none == 0);
     for (int64_t i = 0; i < COUNT; ++i) {
         assert_each(j, 0, s.spectrum.k, fabs(x.data[i + j * x.ld] - y.data[i + j * y.ld]) < 1e-8);
@@ -264,7 +254,7 @@ TEST(folding_in_a_training_document_gives_its_row)
 
 TEST(threads_do_not_matter)
 {
-    AUTO_BY(tear_down, setting) s = {0};
+    CS_AUTO_BY(tear_down, setting) s = {0};
     cs_spectral_probe_result a, b;
     set_up(0.6, CS_SPLIT_TRAIN, "each:2", &s);
     OK(probe(&s, 1, &a));
@@ -275,7 +265,7 @@ TEST(threads_do_not_matter)
 
 TEST(bad_input_is_refused)
 {
-    AUTO_BY(tear_down, setting) s = {0};
+    CS_AUTO_BY(tear_down, setting) s = {0};
     cs_spectral_probe_result r;
     set_up(0.5, CS_SPLIT_ALL, "each:2", &s);
     assert_fails(probe(&s, 1, &r), CS_ERR_USAGE, "--split train");
@@ -299,7 +289,7 @@ TEST(bad_input_is_refused)
 
 TEST(every_allocation_may_fail)
 {
-    AUTO_BY(tear_down, setting) s = {0};
+    CS_AUTO_BY(tear_down, setting) s = {0};
     set_up(0.5, CS_SPLIT_TRAIN, "each:2", &s);
     cs_spectral_probe_result r;
     EACH_ALLOCATION_FAILS(n)

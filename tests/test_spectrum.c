@@ -1,5 +1,7 @@
 /* cooc/spectrum against dense SVDs of the whole matrix, closed forms, and matrices built to fool
  * solvers (many copies of sigma = 1). Its certificates: test_certificates.c. */
+#include <stdlib.h>
+
 #include "base/threads.h"
 #include "cooc_matrices.h"
 #include "spectrum_support.h"
@@ -18,8 +20,7 @@ static double *dense_values(const cs_csr *abar)
 
 static void assert_orthonormal(const cs_dense *q)
 {
-    AUTO(cs_dense) g = {0};
-    OK(cs_dense_init(&g, q->cols, q->cols));
+    AUTO_OK(cs_dense, g, cs_dense_init(&g, q->cols, q->cols));
     OK(cs_gemm(true, false, 1, q, q, 0, &g));
     for (int64_t i = 0; i < q->cols; ++i) {
         assert_each(j, 0, q->cols, fabs(g.data[i + j * g.ld] - (i == j)) < CLOSE);
@@ -59,10 +60,11 @@ static void assert_all_values(const cs_spectrum *s, const double *expected, int6
 TEST(full_spectra_match_dense_svd)
 {
     for (uint64_t seed = 1; seed <= 6; ++seed) {
-        AUTO(cs_csr) a = untidy_matrix((int64_t)seed, seed % 2 ? 90 : 50, seed % 2 ? 50 : 90, seed);
-        AUTO(cs_csr) abar = normalised(&a);
-        AUTO_FREE double *expected = dense_values(&abar);
-        AUTO(cs_spectrum) s =
+        CS_AUTO(cs_csr) a =
+            untidy_matrix((int64_t)seed, seed % 2 ? 90 : 50, seed % 2 ? 50 : 90, seed);
+        CS_AUTO(cs_csr) abar = normalised(&a);
+        CS_AUTO_FREE double *expected = dense_values(&abar);
+        CS_AUTO(cs_spectrum) s =
             spectrum_of(&a, (cs_spectrum_options){.moment4 = true, .certify = CS_CERTIFY_USUAL});
         assert_all_values(&s, expected, 50);
         assert_orthonormal(&s.u);
@@ -70,30 +72,28 @@ TEST(full_spectra_match_dense_svd)
         assert_true(reconstruction_error(&abar, &s) < CLOSE);
         assert_true(s.input.lumped_rows < a.rows - s.input.zero_rows); /* the twins were found */
         assert_true(s.input.lumped_cols < a.cols - s.input.zero_cols);
-        double sum4 = 0;
-        for (int64_t j = 0; j < 50; ++j) {
-            sum4 += pow(expected[j], 4);
-        }
+        double sum4 = SUM(j, 0, 50, pow(expected[j], 4));
         assert_true(fabs(s.moments.sum_sigma4 - sum4) < CLOSE && s.moments.sum_sigma4_error == 0);
-        AUTO(cs_spectrum) plain = spectrum_of(&a, (cs_spectrum_options){.no_reduction = true});
+        CS_AUTO(cs_spectrum) plain = spectrum_of(&a, (cs_spectrum_options){.no_reduction = true});
         assert_all_values(&plain, expected, 50);
         assert_true(isnan(plain.moments.sum_sigma4));
-        AUTO(cs_spectrum) given = spectrum_of(&abar, (cs_spectrum_options){.normalised = true});
+        CS_AUTO(cs_spectrum) given = spectrum_of(&abar, (cs_spectrum_options){.normalised = true});
         assert_all_values(&given, expected, 50);
         assert_int_equal(given.input.lumped_rows, s.input.lumped_rows);
         assert_int_equal(given.input.lumped_cols, s.input.lumped_cols);
         assert_null(given.input.row_mass);
         assert_true(reconstruction_error(&abar, &given) < CLOSE);
-        AUTO(cs_csr) shares = {0}; /* probabilities in place of counts: compared to a tolerance */
+        CS_AUTO(cs_csr) shares = {
+            0}; /* probabilities in place of counts: compared to a tolerance */
         OK(cs_csr_select(&a, a.rows, NULL, NULL, a.cols, &shares));
         for (int64_t e = 0; e < cs_csr_nnz(&shares); ++e) {
             shares.val[e] *= 1.0 / 7001;
         }
-        AUTO(cs_spectrum) scaled = spectrum_of(&shares, (cs_spectrum_options){0});
+        CS_AUTO(cs_spectrum) scaled = spectrum_of(&shares, (cs_spectrum_options){0});
         assert_all_values(&scaled, expected, 50);
         assert_int_equal(scaled.input.lumped_rows, s.input.lumped_rows);
         assert_int_equal(scaled.input.lumped_cols, s.input.lumped_cols);
-        AUTO(cs_spectrum) values = spectrum_of(&a, (cs_spectrum_options){.values_only = true});
+        CS_AUTO(cs_spectrum) values = spectrum_of(&a, (cs_spectrum_options){.values_only = true});
         assert_all_values(&values, expected, 50);
         assert_null(values.u.data);
         assert_null(values.v.data);
@@ -102,11 +102,11 @@ TEST(full_spectra_match_dense_svd)
 
 TEST(truncated_spectra_are_prefixes)
 {
-    AUTO(cs_csr) a = untidy_matrix(3, 120, 80, 9);
-    AUTO(cs_csr) abar = normalised(&a);
-    AUTO_FREE double *expected = dense_values(&abar);
+    CS_AUTO(cs_csr) a = untidy_matrix(3, 120, 80, 9);
+    CS_AUTO(cs_csr) abar = normalised(&a);
+    CS_AUTO_FREE double *expected = dense_values(&abar);
     for (int64_t k = 1; k <= 80; k += 7) {
-        AUTO(cs_spectrum) s = spectrum_of(
+        CS_AUTO(cs_spectrum) s = spectrum_of(
             &a, (cs_spectrum_options){.k = k, .certify = CS_CERTIFY_USUAL, .moment4 = true});
         assert_int_equal(s.k + s.zeros, k);
         assert_each(j, 0, k, fabs((j < s.k ? s.sigma[j] : 0) - expected[j]) < CLOSE);
@@ -129,8 +129,8 @@ TEST(cycles_have_their_cosines)
     for (int i = 0; i < 3; ++i) {
         for (int sparse = 0; sparse < 2; ++sparse) {
             int64_t n = sizes[i], k = n < 10 ? n : 10;
-            AUTO(cs_csr) a = cycle(n);
-            AUTO(cs_spectrum) s = spectrum_of(
+            CS_AUTO(cs_csr) a = cycle(n);
+            CS_AUTO(cs_spectrum) s = spectrum_of(
                 &a, (cs_spectrum_options){.k = k,
                                           .solver = sparse ? CS_SOLVER_ARPACK : CS_SOLVER_AUTO,
                                           .certify = CS_CERTIFY_USUAL});
@@ -155,15 +155,13 @@ static void check_multiplicity(const cs_csr *a, bool rank1, int64_t blocks, bool
     const int64_t wanted[] = {blocks / 2, blocks, blocks + 40};
     for (int i = 0; i < 3; ++i) {
         int64_t k = wanted[i], ones = k < blocks ? k : blocks;
-        AUTO(cs_spectrum) s = spectrum_of(a, (cs_spectrum_options){.k = k,
-                                                                   .normalised = is_normalised,
-                                                                   .certify = CS_CERTIFY_USUAL,
-                                                                   .moment4 = true});
+        CS_AUTO(cs_spectrum) s = spectrum_of(a, (cs_spectrum_options){.k = k,
+                                                                      .normalised = is_normalised,
+                                                                      .certify = CS_CERTIFY_USUAL,
+                                                                      .moment4 = true});
         assert_true(s.solution.converged);
         assert_int_equal(s.input.components, blocks);
-        for (int64_t j = 0; j < s.k; ++j) {
-            assert_int_equal(j < ones, fabs(s.sigma[j] - 1) < CLOSE);
-        }
+        assert_each(j, 0, s.k, (j < ones) == (fabs(s.sigma[j] - 1) < CLOSE));
         assert_int_equal(s.cert.components.state, CS_CERT_PASSED);
         assert_int_equal(s.cert.residual.state, CS_CERT_PASSED);
         assert_true(s.cert.components.value == (double)ones);
@@ -188,8 +186,8 @@ TEST(every_copy_of_one_is_found)
 {
     for (int rank1 = 0; rank1 < 2; ++rank1) {
         for (int64_t blocks = 64; blocks <= 256; blocks *= 4) {
-            AUTO(cs_csr) a = multiplicity_matrix(rank1, blocks, 7);
-            AUTO(cs_csr) abar = normalised(&a);
+            CS_AUTO(cs_csr) a = multiplicity_matrix(rank1, blocks, 7);
+            CS_AUTO(cs_csr) abar = normalised(&a);
             check_multiplicity(&a, rank1, blocks, false);
             check_multiplicity(&abar, rank1, blocks, true);
         }
@@ -200,8 +198,8 @@ TEST(every_copy_of_one_is_found)
  */
 TEST(full_rank_of_many_blocks)
 {
-    AUTO(cs_csr) a = multiplicity_matrix(false, 64, 3);
-    AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.values_only = true});
+    CS_AUTO(cs_csr) a = multiplicity_matrix(false, 64, 3);
+    CS_AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.values_only = true});
     assert_int_equal(s.rank, s.k);
     assert_int_equal(s.cert.moments.state, CS_CERT_PASSED);
     assert_int_equal(s.cert.components.state, CS_CERT_PASSED);
@@ -212,20 +210,18 @@ TEST(full_rank_of_many_blocks)
  */
 TEST(sparse_solver_serves_large_blocks)
 {
-    AUTO(cs_csr) a = untidy_matrix(2, 2400, 2200, 4);
-    AUTO(cs_spectrum) dense = spectrum_of(
+    CS_AUTO(cs_csr) a = untidy_matrix(2, 2400, 2200, 4);
+    CS_AUTO(cs_spectrum) dense = spectrum_of(
         &a,
         (cs_spectrum_options){.k = 12, .solver = CS_SOLVER_LAPACK, .certify = CS_CERTIFY_USUAL});
-    AUTO(cs_spectrum) sparse = spectrum_of(
+    CS_AUTO(cs_spectrum) sparse = spectrum_of(
         &a,
         (cs_spectrum_options){.k = 12, .solver = CS_SOLVER_ARPACK, .certify = CS_CERTIFY_USUAL});
     assert_int_equal(dense.solution.solver, CS_SOLVER_LAPACK);
     assert_int_equal(sparse.solution.solver, CS_SOLVER_ARPACK);
     assert_true(sparse.solution.converged);
-    for (int64_t j = 0; j < 12; ++j) {
-        assert_true(fabs(dense.sigma[j] - sparse.sigma[j]) < CLOSE);
-        assert_true(sparse.residual[j] < 1e-12);
-    }
+    assert_each(j, 0, 12, fabs(dense.sigma[j] - sparse.sigma[j]) < CLOSE);
+    assert_each(j, 0, 12, sparse.residual[j] < 1e-12);
     assert_int_equal(sparse.cert.probe.state, CS_CERT_PASSED);
     assert_orthonormal(&sparse.u);
 }
@@ -234,12 +230,12 @@ TEST(sparse_solver_serves_large_blocks)
  * completely, are dense, so that no component refuses the whole matrix. */
 TEST(a_named_solver_refuses_no_component)
 {
-    AUTO(cs_csr) a = multiplicity_matrix(false, 64, 3), abar = normalised(&a);
+    CS_AUTO(cs_csr) a = multiplicity_matrix(false, 64, 3), abar = normalised(&a);
     for (int given = 0; given < 2; ++given) {
         cs_spectrum_options o = {.k = 80, .normalised = given};
-        AUTO(cs_spectrum) dense = spectrum_of(given ? &abar : &a, o);
+        CS_AUTO(cs_spectrum) dense = spectrum_of(given ? &abar : &a, o);
         o.solver = CS_SOLVER_ARPACK;
-        AUTO(cs_spectrum) sparse = spectrum_of(given ? &abar : &a, o);
+        CS_AUTO(cs_spectrum) sparse = spectrum_of(given ? &abar : &a, o);
         assert_true(sparse.solution.converged);
         assert_int_equal(sparse.k, 80);
         assert_each(j, 0, 80, fabs(sparse.sigma[j] - dense.sigma[j]) < CLOSE);
@@ -263,9 +259,9 @@ TEST(a_large_component_wanted_whole_is_dense)
     }
     cs_spectrum_options o = {
         .k = 605, .normalised = true, .values_only = true, .solver = CS_SOLVER_LAPACK};
-    AUTO(cs_spectrum) dense = spectrum_of(&a, o);
+    CS_AUTO(cs_spectrum) dense = spectrum_of(&a, o);
     o.solver = CS_SOLVER_ARPACK;
-    AUTO(cs_spectrum) sparse = spectrum_of(&a, o);
+    CS_AUTO(cs_spectrum) sparse = spectrum_of(&a, o);
     assert_true(sparse.solution.converged);
     assert_int_equal(sparse.solution.solver, CS_SOLVER_ARPACK);
     assert_each(j, 0, 605, fabs(sparse.sigma[j] - dense.sigma[j]) < CLOSE);
@@ -277,12 +273,12 @@ TEST(a_large_component_wanted_whole_is_dense)
 /* Signed matrices are allowed as given, and are no co-occurrence matrices. */
 TEST(signed_matrices_have_their_svd)
 {
-    AUTO(cs_csr) a = untidy_matrix(3, 40, 60, 5);
+    CS_AUTO(cs_csr) a = untidy_matrix(3, 40, 60, 5);
     for (int64_t e = 0; e < cs_csr_nnz(&a); e += 3) {
         a.val[e] = -a.val[e];
     }
-    AUTO_FREE double *expected = dense_values(&a);
-    AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.normalised = true});
+    CS_AUTO_FREE double *expected = dense_values(&a);
+    CS_AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.normalised = true});
     assert_true(s.solution.converged);
     assert_int_equal(s.input.components, 3);
     assert_each(j, 0, s.k, fabs(s.sigma[j] - expected[j]) < CLOSE * expected[0]);
@@ -298,12 +294,10 @@ TEST(marginals_are_probabilities)
     cs_csr a = matrix_of(3, 3, (double[]){1, 0, 2, 0, 0, 0, 3, 0, 4});
     cs_spectrum s = spectrum_of(&a, (cs_spectrum_options){0});
     const double row[] = {0.3, 0, 0.7}, col[] = {0.4, 0, 0.6};
-    for (int i = 0; i < 3; ++i) {
-        assert_true(fabs(s.input.row_mass[i] - row[i]) < 1e-15);
-        assert_true(fabs(s.input.col_mass[i] - col[i]) < 1e-15);
-        assert_true(fabs(fabs(s.u.data[i]) - sqrt(row[i])) < 1e-15);
-        assert_true(fabs(fabs(s.v.data[i]) - sqrt(col[i])) < 1e-15);
-    }
+    assert_each(i, 0, 3, fabs(s.input.row_mass[i] - row[i]) < 1e-15);
+    assert_each(i, 0, 3, fabs(s.input.col_mass[i] - col[i]) < 1e-15);
+    assert_each(i, 0, 3, fabs(fabs(s.u.data[i]) - sqrt(row[i])) < 1e-15);
+    assert_each(i, 0, 3, fabs(fabs(s.v.data[i]) - sqrt(col[i])) < 1e-15);
     assert_int_equal(s.input.zero_rows, 1);
     assert_int_equal(s.input.zero_cols, 1);
     assert_int_equal(s.input.nnz, 4);
@@ -329,18 +323,18 @@ TEST(marginals_are_probabilities)
  * as Abar; a third has one column, and no second triplet. */
 TEST(the_second_triplet_of_a_component)
 {
-    AUTO(cs_csr) a =
+    CS_AUTO(cs_csr) a =
         matrix_of(6, 6, (double[]){5, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 2, 0,
                                    1, 2, 0, 0, 0, 0, 0, 0, 0, 1, 4, 0, 0, 0, 0, 0, 0, 7});
-    AUTO(cs_csr) abar = normalised(&a);
+    CS_AUTO(cs_csr) abar = normalised(&a);
     for (int given = 0; given < 2; ++given) {
         const cs_csr *m = given ? &abar : &a;
-        AUTO(cs_spectrum) all = spectrum_of(m, (cs_spectrum_options){.normalised = given});
+        CS_AUTO(cs_spectrum) all = spectrum_of(m, (cs_spectrum_options){.normalised = given});
         assert_int_equal(all.input.components, 3);
         assert_int_equal(all.k, 5);
         assert_int_equal(all.second.index, -1);
         for (int64_t c = 1; c <= 3; ++c) {
-            AUTO(cs_spectrum) s = spectrum_of(
+            CS_AUTO(cs_spectrum) s = spectrum_of(
                 m, (cs_spectrum_options){.normalised = given, .values_only = true, .second = c});
             assert_null(s.u.data);
             assert_null(s.v.data);
@@ -359,11 +353,11 @@ TEST(the_second_triplet_of_a_component)
 
 TEST(threads_do_not_change_the_answer)
 {
-    AUTO(cs_csr) a = multiplicity_matrix(false, 40, 11);
-    AUTO(cs_spectrum) one =
+    CS_AUTO(cs_csr) a = multiplicity_matrix(false, 40, 11);
+    CS_AUTO(cs_spectrum) one =
         spectrum_of(&a, (cs_spectrum_options){.k = 90, .threads = 1, .moment4 = true});
     for (int threads = 2; threads <= 5; ++threads) {
-        AUTO(cs_spectrum) s =
+        CS_AUTO(cs_spectrum) s =
             spectrum_of(&a, (cs_spectrum_options){.k = 90, .threads = threads, .moment4 = true});
         assert_int_equal(s.k, one.k);
         assert_each(j, 0, s.k, fabs(s.sigma[j] - one.sigma[j]) < CLOSE);
@@ -382,7 +376,7 @@ static void refuse(const cs_csr *a, cs_spectrum_options o, cs_status expected, c
 
 TEST(bad_input_is_named)
 {
-    AUTO(cs_csr) a = matrix_of(2, 3, (double[]){1, 2, 3, 4, 5, 6});
+    CS_AUTO(cs_csr) a = matrix_of(2, 3, (double[]){1, 2, 3, 4, 5, 6});
     refuse(&a, (cs_spectrum_options){.k = 3}, CS_ERR_USAGE, "3 singular triplets");
     refuse(&a, (cs_spectrum_options){.k = 3}, CS_ERR_USAGE, "2 x 3");
     refuse(&a, (cs_spectrum_options){.k = -1}, CS_ERR_USAGE, "-1");
@@ -413,8 +407,8 @@ TEST(bad_input_is_named)
 
 TEST(one_by_one_is_one)
 {
-    AUTO(cs_csr) a = matrix_of(1, 1, (double[]){5});
-    AUTO(cs_spectrum) s =
+    CS_AUTO(cs_csr) a = matrix_of(1, 1, (double[]){5});
+    CS_AUTO(cs_spectrum) s =
         spectrum_of(&a, (cs_spectrum_options){.certify = CS_CERTIFY_USUAL, .moment4 = true});
     assert_int_equal(s.k, 1);
     assert_true(s.sigma[0] == 1 && s.u.data[0] == 1 && s.v.data[0] == 1);
@@ -426,7 +420,7 @@ TEST(one_by_one_is_one)
 
 TEST(every_failed_allocation_is_reported)
 {
-    AUTO(cs_csr) counts = untidy_matrix(2, 40, 36, 8), abar = normalised(&counts);
+    CS_AUTO(cs_csr) counts = untidy_matrix(2, 40, 36, 8), abar = normalised(&counts);
     for (int variant = 0; variant < 4; ++variant) {
         cs_spectrum_options o = {.k = 6,
                                  .threads = 1,
@@ -436,7 +430,7 @@ TEST(every_failed_allocation_is_reported)
                                  .no_reduction = variant == 2,
                                  .values_only = variant == 3};
         EACH_ALLOCATION_FAILS(n) {
-            AUTO(cs_spectrum) s = {0};
+            CS_AUTO(cs_spectrum) s = {0};
             if (out_of_memory(cs_spectrum_of(variant == 1 ? &abar : &counts, &o, &s)))
                 assert_null(s.sigma);
         }
@@ -448,8 +442,7 @@ TEST(every_failed_allocation_is_reported)
 TEST(many_rows_keep_their_digits)
 {
     enum { COLS = 800, ROWS = COLS * (COLS - 1) / 2 };
-    AUTO(cs_csr) a = {0};
-    OK(cs_csr_init(&a, ROWS, COLS, 2 * (int64_t)ROWS));
+    AUTO_OK(cs_csr, a, cs_csr_init(&a, ROWS, COLS, 2 * (int64_t)ROWS));
     int64_t row = 0;
     for (int32_t first = 0; first < COLS;
          ++first) { /* a row for every pair: none are proportional */
@@ -472,8 +465,7 @@ TEST(many_rows_keep_their_digits)
 TEST(norms_of_long_vectors_are_exact)
 {
     enum { MANY = 126000, ROWS = 2 * MANY };
-    AUTO(cs_csr) a = {0};
-    OK(cs_csr_init(&a, ROWS, 2 + MANY, 2 * (int64_t)ROWS));
+    AUTO_OK(cs_csr, a, cs_csr_init(&a, ROWS, 2 + MANY, 2 * (int64_t)ROWS));
     for (int64_t i = 0; i < ROWS; ++i) {
         a.ptr[i + 1] = 2 * i + 2;
         a.col[2 * i] = (int32_t)(i % 2);
@@ -502,13 +494,13 @@ TEST(norms_of_long_vectors_are_exact)
 TEST(guesses_are_of_the_size_of_the_matrix)
 {
     for (int wide = 0; wide < 2; ++wide) {
-        AUTO(cs_csr) a = untidy_matrix(1, wide ? 300 : 500, wide ? 500 : 300, 7);
+        CS_AUTO(cs_csr) a = untidy_matrix(1, wide ? 300 : 500, wide ? 500 : 300, 7);
         cs_spectrum_options o = {
             .k = 6, .solver = CS_SOLVER_BLOCK, .no_reduction = true, .seed = 3};
         cs_spectrum first = spectrum_of(&a, o), none = {0};
         o.start_u = &first.u;
         o.start_v = &first.v;
-        AUTO(cs_spectrum) warm = spectrum_of(&a, o);
+        CS_AUTO(cs_spectrum) warm = spectrum_of(&a, o);
         assert_true(warm.solution.converged && warm.k == o.k);
         assert_each(j, 0, o.k, fabs(warm.sigma[j] - first.sigma[j]) < CLOSE);
         o.start_v = NULL;

@@ -57,13 +57,13 @@ TEST(curves_and_tails_hold_the_full_spectrum)
 {
     int missed = 0, all = 0;
     for (uint64_t seed = 1; seed <= 8; ++seed) {
-        AUTO(cs_csr) a = untidy_matrix(3, seed % 2 ? 300 : 120, seed % 2 ? 120 : 300, seed);
-        AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
+        CS_AUTO(cs_csr) a = untidy_matrix(3, seed % 2 ? 300 : 120, seed % 2 ? 120 : 300, seed);
+        CS_AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
         for (int64_t k = 0; k <= 12; k += 6) {
             cs_spectrum_density_options o = options_of(k, seed);
             o.spectrum.no_reduction = seed > 6;
             o.spectrum.solver = seed > 6 ? CS_SOLVER_LAPACK : CS_SOLVER_AUTO;
-            AUTO(cs_spectrum_density) d = density_of(&a, o);
+            CS_AUTO(cs_spectrum_density) d = density_of(&a, o);
             assert_true(d.top == 1);
             assert_int_equal(d.k, k);
             assert_int_equal(d.components, 3);
@@ -81,8 +81,8 @@ TEST(curves_and_tails_hold_the_full_spectrum)
 /* Ones of many blocks are taken out whole: the tail beyond them has their variance no more. */
 TEST(copies_of_one_are_known_in_closed_form)
 {
-    AUTO(cs_csr) a = multiplicity_matrix(true, 16, 2); /* rank one each: nothing but the ones */
-    AUTO(cs_spectrum_density) d = density_of(&a, options_of(16, 1));
+    CS_AUTO(cs_csr) a = multiplicity_matrix(true, 16, 2); /* rank one each: nothing but the ones */
+    CS_AUTO(cs_spectrum_density) d = density_of(&a, options_of(16, 1));
     assert_true(d.sum4.low == 16 && d.sum4.high == 16);
     assert_true(d.tail[16].high == 0 && d.tail[15].low == 1 && d.tail[0].value == 16);
     assert_true(d.density.above[10].low == 16 && d.density.above[10].high == 16);
@@ -91,7 +91,7 @@ TEST(copies_of_one_are_known_in_closed_form)
     cs_csr_free(&a);
 
     a = multiplicity_matrix(false, 16, 2);
-    AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
+    CS_AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
     d = density_of(&a, options_of(0, 1));
     assert_int_equal(d.density.known, 16);
     assert_true(holds(&d.tail[0], s.moments.sum_sigma4) && d.tail[0].low >= 16);
@@ -103,7 +103,7 @@ TEST(the_toy_model_has_one_value_left)
 {
     cs_toy toy = toy_of("masked:unmasked=2", 3, 6, 2);
     AUTO_OK(cs_labelled, m, cs_toy_matrix(&toy, 0, &m));
-    AUTO(cs_spectrum_density) d = density_of(&m.a, options_of(3, 1));
+    CS_AUTO(cs_spectrum_density) d = density_of(&m.a, options_of(3, 1));
     double value = sqrt(0.1);
     assert_int_equal(d.density.ended, 24);
     assert_true(d.density.bias == 0);
@@ -122,17 +122,17 @@ TEST(what_comes_normalised_is_bounded)
 {
     int missed = 0, all = 0;
     for (uint64_t seed = 1; seed <= 4; ++seed) {
-        AUTO(cs_csr) a = untidy_matrix(1, 150, 100, seed), abar = normalised(&a);
+        CS_AUTO(cs_csr) a = untidy_matrix(1, 150, 100, seed), abar = normalised(&a);
         for (int kind = 0; kind < 3; ++kind) {
             for (int64_t e = 0; e < cs_csr_nnz(&abar); ++e) {
                 abar.val[e] *= kind == 1 ? 3 : kind == 2 && e % 3 == 0 ? -1 : 1;
             }
-            AUTO(cs_spectrum) s =
+            CS_AUTO(cs_spectrum) s =
                 spectrum_of(&abar, (cs_spectrum_options){.normalised = true, .moment4 = true});
             for (int64_t k = 0; k <= 5; k += 5) {
                 cs_spectrum_density_options o = options_of(k, seed);
                 o.spectrum.normalised = true;
-                AUTO(cs_spectrum_density) d = density_of(&abar, o);
+                CS_AUTO(cs_spectrum_density) d = density_of(&abar, o);
                 assert_true(d.top >= s.sigma[0]);
                 assert_true(kind == 2 || d.top < 1.01 * s.sigma[0]);
                 compare(&d, &s, &missed, &all);
@@ -145,7 +145,7 @@ TEST(what_comes_normalised_is_bounded)
 /* Above its budget the fourth moment is an estimate, here and in cs_spectrum_of. */
 TEST(the_budget_decides)
 {
-    AUTO(cs_csr) a = untidy_matrix(1, 150, 100, 3);
+    CS_AUTO(cs_csr) a = untidy_matrix(1, 150, 100, 3);
     cs_spectrum_density d = density_of(&a, options_of(2, 1));
     double cost = d.sum_sigma4_cost;
     cs_moment4_cost most = {0};
@@ -160,7 +160,7 @@ TEST(the_budget_decides)
         d = density_of(&a, o);
         assert_int_equal(!isnan(d.sum_sigma4), within);
         assert_int_equal(d.tail_exact != NULL, within);
-        AUTO(cs_spectrum) s = spectrum_of(&a, o.spectrum);
+        CS_AUTO(cs_spectrum) s = spectrum_of(&a, o.spectrum);
         assert_int_equal(s.moments.sum_sigma4_error == 0, within);
         assert_true(s.moments.sum_sigma4_cost == cost);
         cs_spectrum_density_free(&d);
@@ -169,7 +169,7 @@ TEST(the_budget_decides)
 
 TEST(bad_input_is_named)
 {
-    AUTO(cs_csr) a = untidy_matrix(1, 40, 30, 2);
+    CS_AUTO(cs_csr) a = untidy_matrix(1, 40, 30, 2);
     cs_spectrum_density d = {0};
     cs_spectrum_density_options o = options_of(-1, 1);
     int64_t side = a.rows < a.cols ? a.rows : a.cols;
@@ -198,7 +198,7 @@ TEST(bad_input_is_named)
 
 TEST(every_failed_allocation_is_reported)
 {
-    AUTO(cs_csr) a = untidy_matrix(2, 20, 15, 2), abar = normalised(&a);
+    CS_AUTO(cs_csr) a = untidy_matrix(2, 20, 15, 2), abar = normalised(&a);
     for (int kind = 0; kind < 2; ++kind) {
         cs_spectrum_density_options o = options_of(3, 1);
         o.samples = 2;
@@ -206,7 +206,7 @@ TEST(every_failed_allocation_is_reported)
         o.bins = 2;
         o.spectrum.normalised = kind == 1;
         EACH_ALLOCATION_FAILS(n) {
-            AUTO(cs_spectrum_density) d = {0};
+            CS_AUTO(cs_spectrum_density) d = {0};
             (void)out_of_memory(cs_spectrum_density_of(kind == 1 ? &abar : &a, &o, &d));
         }
     }

@@ -1,6 +1,8 @@
 /* Spectra of 2^e A against those of A: the same bits, times 2^e, and the same certificates, for as
  * far as doubles reach. Powers of two are exact, so nothing but an absolute constant, an overflow
  * or an underflow can make a difference. */
+#include <stdlib.h>
+
 #include "cooc/spectrum_density.h"
 #include "cooc_matrices.h"
 #include "linalg_support.h"
@@ -64,8 +66,8 @@ static void assert_scaled(const cs_spectrum *x, int e, const cs_spectrum *y)
     double sum4 = ldexp(x->moments.sum_sigma4, 4 * e);
     bool in_range = sum4 >= DBL_MIN && sum4 <= DBL_MAX;
     assert_int_equal(y->moments.sum4.out_of_range, !in_range);
-    AUTO_FREE cs_interval *p = malloc((size_t)(x->k + 1) * sizeof *p),
-                          *q = malloc((size_t)(x->k + 1) * sizeof *q);
+    CS_AUTO_FREE cs_interval *p = malloc((size_t)(x->k + 1) * sizeof *p),
+                             *q = malloc((size_t)(x->k + 1) * sizeof *q);
     cs_spectrum_tails(x, 0, p);
     cs_spectrum_tails(y, 0, q);
     if (in_range) {
@@ -83,11 +85,11 @@ static void check(const cs_csr *a, cs_spectrum_options o)
 {
     o.normalised = o.moment4 = true;
     o.certify = CS_CERTIFY_USUAL | CS_CERTIFY_INERTIA;
-    AUTO(cs_spectrum) base = spectrum_of(a, o);
+    CS_AUTO(cs_spectrum) base = spectrum_of(a, o);
     assert_true(base.k > 0 && base.solution.converged);
     for (int i = 0; i < COUNT; ++i) {
-        AUTO(cs_csr) b = times_power(a, EXPONENTS[i]);
-        AUTO(cs_spectrum) s = spectrum_of(&b, o);
+        CS_AUTO(cs_csr) b = times_power(a, EXPONENTS[i]);
+        CS_AUTO(cs_spectrum) s = spectrum_of(&b, o);
         assert_scaled(&base, EXPONENTS[i], &s);
     }
 }
@@ -96,7 +98,7 @@ static void check(const cs_csr *a, cs_spectrum_options o)
 TEST(powers_of_two_change_no_bit)
 {
     for (int with_signs = 0; with_signs < 2; ++with_signs) {
-        AUTO(cs_csr) a = untidy_matrix(3, 90, 60, 5);
+        CS_AUTO(cs_csr) a = untidy_matrix(3, 90, 60, 5);
         for (int64_t e = 0; with_signs && e < cs_csr_nnz(&a); e += 3) {
             a.val[e] = -a.val[e];
         }
@@ -113,18 +115,15 @@ TEST(powers_of_two_change_no_bit)
  * must not take small squares for rounding. */
 TEST(copies_are_found_at_any_size)
 {
-    double entry[64];
-    for (int i = 0; i < 64; ++i) {
-        entry[i] = i < 12 ? 3 : 3.0 / i;
-    }
-    AUTO(cs_csr) a = diagonal_matrix(64, entry);
+    ARRAY(double, entry, 64, i, i < 12 ? 3 : 3.0 / i);
+    CS_AUTO(cs_csr) a = diagonal_matrix(64, entry);
     check(&a, (cs_spectrum_options){.k = 10, .no_reduction = true, .solver = CS_SOLVER_BLOCK});
     /* ARPACK draws new starts from numbers that go on from run to run: no bits to compare. */
     cs_spectrum_options o = {
         .k = 10, .normalised = true, .no_reduction = true, .solver = CS_SOLVER_ARPACK};
     for (int i = 0; i < COUNT; ++i) {
-        AUTO(cs_csr) b = times_power(&a, EXPONENTS[i]);
-        AUTO(cs_spectrum) s = spectrum_of(&b, o);
+        CS_AUTO(cs_csr) b = times_power(&a, EXPONENTS[i]);
+        CS_AUTO(cs_spectrum) s = spectrum_of(&b, o);
         assert_true(s.solution.converged);
         assert_each(j, 0, 10, fabs(ldexp(s.sigma[j], -EXPONENTS[i]) - 3) < CLOSE * 3);
     }
@@ -134,9 +133,9 @@ TEST(copies_are_found_at_any_size)
 TEST(small_values_are_values)
 {
     const double d[] = {3e-17, 2e-17, 1e-17};
-    AUTO(cs_csr) a = diagonal_matrix(3, d);
+    CS_AUTO(cs_csr) a = diagonal_matrix(3, d);
     for (int whole = 0; whole < 2; ++whole) {
-        AUTO(cs_spectrum) s =
+        CS_AUTO(cs_spectrum) s =
             spectrum_of(&a, (cs_spectrum_options){.normalised = true, .no_reduction = whole});
         assert_int_equal(s.k, 3);
         assert_int_equal(s.rank, 3);
@@ -151,8 +150,8 @@ TEST(a_missed_copy_is_seen_at_any_size)
 {
     for (int e = -300; e <= 300; e += 50) {
         double x = pow(10, e), d[] = {3 * x, 3 * x, 3 * x, x};
-        AUTO(cs_csr) a = diagonal_matrix(4, d);
-        AUTO(cs_spectrum) s = spectrum_of(
+        CS_AUTO(cs_csr) a = diagonal_matrix(4, d);
+        CS_AUTO(cs_spectrum) s = spectrum_of(
             &a, (cs_spectrum_options){.k = 1,
                                       .normalised = true,
                                       .no_reduction = true,
@@ -180,7 +179,7 @@ static void assert_close(double x, int e, double y, double mass)
 
 TEST(densities_scale_too)
 {
-    AUTO(cs_csr) a = untidy_matrix(3, 90, 60, 5);
+    CS_AUTO(cs_csr) a = untidy_matrix(3, 90, 60, 5);
     cs_spectrum_density_options o = {.spectrum = {.k = 4, .normalised = true, .seed = 3},
                                      .samples = 8,
                                      .degree = 12,
@@ -189,7 +188,7 @@ TEST(densities_scale_too)
     for (int fixed = 0; fixed < 2; ++fixed) { /* the width left to the tool, or given */
         for (int i = 0; i < COUNT; ++i) {
             int e = EXPONENTS[i];
-            AUTO(cs_csr) b = times_power(&a, e);
+            CS_AUTO(cs_csr) b = times_power(&a, e);
             o.width = fixed ? ldexp(base.density.width, e) : 0;
             AUTO_OK(cs_spectrum_density, d, cs_spectrum_density_of(&b, &o, &d));
             assert_int_equal(d.k, base.k);
@@ -221,10 +220,10 @@ TEST(densities_scale_too)
 TEST(every_failed_allocation_is_reported)
 {
     const double d[] = {3e-100, 2e-100, 1e-100};
-    AUTO(cs_csr) a = diagonal_matrix(3, d);
+    CS_AUTO(cs_csr) a = diagonal_matrix(3, d);
     cs_spectrum_options o = {.normalised = true, .threads = 1};
     EACH_ALLOCATION_FAILS(n) {
-        AUTO(cs_spectrum) s = {0};
+        CS_AUTO(cs_spectrum) s = {0};
         if (out_of_memory(cs_spectrum_of(&a, &o, &s))) assert_null(s.sigma);
     }
 }
@@ -240,13 +239,12 @@ TEST(small_vectors_are_orthonormal)
             entry[i * COLS + j] = 1.0 / (i + j + 1);
         }
     }
-    AUTO(cs_csr) a = matrix_of(ROWS, COLS, entry);
-    AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){0});
+    CS_AUTO(cs_csr) a = matrix_of(ROWS, COLS, entry);
+    CS_AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){0});
     assert_true(s.sigma[s.k - 1] < 1e-13);
     const cs_dense *side[] = {&s.u, &s.v};
     for (int t = 0; t < 2; ++t) {
-        AUTO(cs_dense) g = {0};
-        OK(cs_dense_init(&g, s.k, s.k));
+        AUTO_OK(cs_dense, g, cs_dense_init(&g, s.k, s.k));
         OK(cs_gemm(true, false, 1, side[t], side[t], 0, &g));
         for (int64_t e = 0; e < s.k * s.k; ++e) { /* sums of 26 terms: 26 eps at the most */
             assert_true(fabs(g.data[e] - (e % (s.k + 1) == 0)) < 26 * DBL_EPSILON);
@@ -263,20 +261,17 @@ TEST(small_vectors_are_orthonormal)
 TEST(pairs_have_one_sign)
 {
     for (int way = 0; way < 12; ++way) {
-        AUTO(cs_csr) a = untidy_matrix(1 + way % 2, 90, 40, (uint64_t)way + 1);
+        CS_AUTO(cs_csr) a = untidy_matrix(1 + way % 2, 90, 40, (uint64_t)way + 1);
         for (int64_t e = 0; way % 3 == 2 && e < cs_csr_nnz(&a); ++e) {
             a.val[e] = ldexp(a.val[e], 200);
         }
-        AUTO(cs_spectrum) s = spectrum_of(
+        CS_AUTO(cs_spectrum) s = spectrum_of(
             &a, (cs_spectrum_options){.k = way % 4 < 2 ? 0 : 5, .normalised = way % 3 > 0});
         assert_true(s.k > 0);
         for (int64_t j = 0; j < s.k; ++j) {
             const double *x = s.v.data + j * s.v.ld;
-            double largest = 0;
             int64_t i = 0;
-            for (int64_t n = 0; n < s.v.rows; ++n) {
-                largest = fmax(largest, fabs(x[n]));
-            }
+            double largest = LARGEST(n, 0, s.v.rows, fabs(x[n]));
             while (fabs(x[i]) < (1 - 1e-6) * largest) {
                 ++i;
             }

@@ -18,9 +18,9 @@ static bool holds(const cs_interval *x, double truth)
 TEST(truncated_and_full_agree)
 {
     for (uint64_t seed = 1; seed <= 4; ++seed) {
-        AUTO(cs_csr) a = untidy_matrix(2, seed % 2 ? 200 : 90, seed % 2 ? 90 : 200, seed);
-        AUTO(cs_spectrum) full = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
-        AUTO(cs_spectrum) top = spectrum_of(&a, (cs_spectrum_options){.k = 20, .moment4 = true});
+        CS_AUTO(cs_csr) a = untidy_matrix(2, seed % 2 ? 200 : 90, seed % 2 ? 90 : 200, seed);
+        CS_AUTO(cs_spectrum) full = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
+        CS_AUTO(cs_spectrum) top = spectrum_of(&a, (cs_spectrum_options){.k = 20, .moment4 = true});
         cs_interval whole[1024], part[MOST];
         assert_true(full.rank == full.k && full.k < 1024);
         assert_true(top.rank < 0 && top.k == 20);
@@ -42,15 +42,15 @@ TEST(truncated_and_full_agree)
 TEST(estimates_and_densities_agree)
 {
     enum { SEEDS = 60, K = 6 };
-    AUTO(cs_csr) a = untidy_matrix(1, 220, 120, 3);
-    AUTO(cs_spectrum) full = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
+    CS_AUTO(cs_csr) a = untidy_matrix(1, 220, 120, 3);
+    CS_AUTO(cs_spectrum) full = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
     cs_interval whole[1024];
     cs_spectrum_tails(&full, 0, whole);
     int missed = 0, by_density = 0, apart = 0;
     for (uint64_t seed = 1; seed <= SEEDS; ++seed) {
         cs_spectrum_options o = {
             .k = K, .moment4 = true, .moment4_budget = 1, .seed = seed, .threads = 1};
-        AUTO(cs_spectrum) top = spectrum_of(&a, o);
+        CS_AUTO(cs_spectrum) top = spectrum_of(&a, o);
         cs_interval part[K + 1];
         cs_spectrum_tails(&top, 0.9973, part);
         assert_true(top.moments.sum4.samples > 0 && top.moments.sum4.known == K &&
@@ -82,7 +82,7 @@ TEST(the_toy_model_has_known_tails)
 {
     cs_toy toy = toy_of("masked:unmasked=2", 3, 6, 2);
     AUTO_OK(cs_labelled, m, cs_toy_matrix(&toy, 0, &m));
-    AUTO(cs_spectrum) s = spectrum_of(&m.a, (cs_spectrum_options){.k = 10, .moment4 = true});
+    CS_AUTO(cs_spectrum) s = spectrum_of(&m.a, (cs_spectrum_options){.k = 10, .moment4 = true});
     cs_interval tail[MOST];
     cs_spectrum_tails(&s, 0, tail);
     for (int64_t t = 0; t <= 10; ++t) {
@@ -98,8 +98,8 @@ TEST(the_toy_model_has_known_tails)
 
 TEST(without_a_sum_there_are_none)
 {
-    AUTO(cs_csr) a = untidy_matrix(1, 60, 40, 2);
-    AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.k = 3});
+    CS_AUTO(cs_csr) a = untidy_matrix(1, 60, 40, 2);
+    CS_AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.k = 3});
     cs_interval tail[MOST];
     cs_spectrum_tails(&s, 0, tail);
     for (int64_t t = 0; t <= 3; ++t) {
@@ -126,7 +126,7 @@ TEST(the_ends_of_doubles)
 /* Exactly the cost is within the budget, one less is not, and neither is nothing. */
 TEST(the_edges_of_the_budget)
 {
-    AUTO(cs_csr) a = untidy_matrix(1, 150, 100, 3);
+    CS_AUTO(cs_csr) a = untidy_matrix(1, 150, 100, 3);
     cs_spectrum_options o = {.k = 4, .moment4 = true, .seed = 1};
     cs_spectrum s = spectrum_of(&a, o);
     double cost = s.moments.sum_sigma4_cost, sum = s.moments.sum_sigma4;
@@ -172,12 +172,12 @@ TEST(the_exact_sum_is_spared_where_it_proves_nothing)
 {
     for (int64_t k = 2; k <= 4; k += 2) {
         const bool passes = k == 2;
-        AUTO(cs_csr) a = two_and_noise(0.4);
+        CS_AUTO(cs_csr) a = two_and_noise(0.4);
         cs_spectrum_options o = {
             .k = k, .moment4 = true, .certify = CS_CERTIFY_USUAL, .threads = 1};
-        AUTO(cs_spectrum) whole = spectrum_of(&a, o);
+        CS_AUTO(cs_spectrum) whole = spectrum_of(&a, o);
         o.moment4_sparing = true;
-        AUTO(cs_spectrum) spared = spectrum_of(&a, o);
+        CS_AUTO(cs_spectrum) spared = spectrum_of(&a, o);
         assert_true(whole.moments.sum_sigma4_cost > CS_MOMENT4_CHEAP);
         assert_int_equal(whole.cert.moments.state, passes ? CS_CERT_PASSED : CS_CERT_INCONCLUSIVE);
         assert_int_equal(spared.cert.moments.state, whole.cert.moments.state);
@@ -185,11 +185,11 @@ TEST(the_exact_sum_is_spared_where_it_proves_nothing)
         assert_true(fabs(spared.moments.sum_sigma4 - whole.moments.sum_sigma4) <=
                     5 * spared.moments.sum_sigma4_error);
         o.k = 0; /* all of them: the sums are what the values give */
-        AUTO(cs_spectrum) all = spectrum_of(&a, o);
+        CS_AUTO(cs_spectrum) all = spectrum_of(&a, o);
         assert_true(all.moments.sum4.samples == 0);
     }
-    AUTO(cs_csr) a = untidy_matrix(1, 150, 100, 3); /* cheap: exact all the same */
-    AUTO(cs_spectrum) s =
+    CS_AUTO(cs_csr) a = untidy_matrix(1, 150, 100, 3); /* cheap: exact all the same */
+    CS_AUTO(cs_spectrum) s =
         spectrum_of(&a, (cs_spectrum_options){.k = 4, .moment4 = true, .moment4_sparing = true});
     assert_true(s.moments.sum_sigma4_cost <= CS_MOMENT4_CHEAP && s.moments.sum4.samples == 0);
 }

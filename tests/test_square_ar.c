@@ -95,8 +95,7 @@ TEST(every_group_is_one_square)
         OK(cs_objective_grid(&o, columns, &planar));
         assert_string_equal(planar, "square-ar");
         memset(first, 0, sizeof first);
-        AUTO(cs_plan) plan = {0};
-        OK(cs_plan_init(&plan, patches));
+        AUTO_OK(cs_plan, plan, cs_plan_init(&plan, patches));
         cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, (uint64_t)c);
         for (int draw = 0; draw < DRAWS; ++draw) {
             unsigned char seen[MOST] = {0};
@@ -138,7 +137,7 @@ TEST(squares_of_one_are_tokens)
 
 TEST(what_does_not_exist)
 {
-    AUTO(cs_pairs) pairs = {0};
+    CS_AUTO(cs_pairs) pairs = {0};
     cs_objective o = plan_objective("square-ar(t=2)");
     assert_fails(
         cs_pairs_of(&o, 4, &pairs), CS_ERR_USAGE,

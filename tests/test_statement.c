@@ -64,7 +64,7 @@ TEST(an_attained_bound_is_inconclusive_and_harmless)
         {CS_RELATION_LESS, 0.25, 0.25, 1e-12, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        AUTO(cs_statements) list = {0};
+        CS_AUTO(cs_statements) list = {0};
         cs_statement *s =
             cs_statements_add(&list, "x", CS_CORRECTED, cases[i].relation, "a <= b", NULL);
         assert_non_null(s);
@@ -82,7 +82,7 @@ TEST(an_attained_bound_is_inconclusive_and_harmless)
 /* A premise of a statement failed: neither a verdict nor a counterexample. */
 TEST(a_withheld_statement_has_no_verdict)
 {
-    AUTO(cs_statements) list = {0};
+    CS_AUTO(cs_statements) list = {0};
     cs_statement *s = cs_statements_add(&list, "x", CS_CORRECTED, CS_RELATION_EQUAL, "a = b", NULL);
     cs_statement_evaluate(s, 1, 2, 0);
     assert_int_equal(s->verdict, CS_FAIL);
@@ -97,7 +97,7 @@ TEST(a_withheld_statement_has_no_verdict)
 /* A false printed statement is a finding, not an error. */
 TEST(only_corrected_statements_count)
 {
-    AUTO(cs_statements) list = {0};
+    CS_AUTO(cs_statements) list = {0};
     cs_statement *s = cs_statements_add(&list, "p", CS_PRINTED, CS_RELATION_EQUAL, "1 = 2", "");
     cs_statement_evaluate(s, 1, 2, 0);
     assert_int_equal(s->verdict, CS_FAIL);
@@ -126,7 +126,7 @@ static cs_status fill(cs_statements *list)
  * has none. */
 TEST(a_claim_has_its_counterexample)
 {
-    AUTO(cs_statements) list = {0};
+    CS_AUTO(cs_statements) list = {0};
     cs_claim claim = {"x", CS_PRINTED, CS_RELATION_AT_MOST, "a <= b", "this", 2, 1, 0};
     assert_string_equal(cs_statements_claim(&list, &claim)->counterexample, "this: 2 against 1");
     claim.rhs = 3;
@@ -141,7 +141,7 @@ TEST(a_claim_has_its_counterexample)
 TEST(json_and_table_carry_every_field)
 {
     AUTO_OK(cs_statements, list, fill(&list));
-    AUTO(cs_result) *result = cs_result_new();
+    CS_AUTO(cs_result) *result = cs_result_new();
     json_auto_t *root = NULL;
     cs_statements_record(&list, cs_result_root(result));
     OK(cs_result_json(result, &root));
@@ -172,8 +172,8 @@ TEST(json_and_table_carry_every_field)
 static cs_status fill_once(const char *path)
 {
     (void)path;
-    AUTO(cs_statements) list = {0};
-    AUTO(cs_result) *result = cs_result_new();
+    CS_AUTO(cs_statements) list = {0};
+    CS_AUTO(cs_result) *result = cs_result_new();
     cs_status status = fill(&list);
     cs_statements_record(&list, cs_result_root(result));
     if (status == CS_OK) status = cs_result_status(result);

@@ -71,12 +71,8 @@ static void assert_same_store(const cs_cooc_store *s, const cs_corpus *c, const 
     assert_memory_equal(s->corpus.token, c->token, (size_t)c->tokens * sizeof *c->token);
     assert_memory_equal(s->corpus.doc_ptr, c->doc_ptr, (size_t)c->documents * sizeof(int64_t));
     assert_memory_equal(s->corpus.label, c->label, (size_t)c->documents * sizeof *c->label);
-    for (int64_t i = 0; i < c->vocab; ++i) {
-        assert_string_equal(s->corpus.word[i], c->word[i]);
-    }
-    for (int64_t i = 0; i < c->labels; ++i) {
-        assert_string_equal(s->corpus.label_name[i], c->label_name[i]);
-    }
+    assert_each(i, 0, c->vocab, strcmp(s->corpus.word[i], c->word[i]) == 0);
+    assert_each(i, 0, c->labels, strcmp(s->corpus.label_name[i], c->label_name[i]) == 0);
 }
 
 /* Every row is found again by its key and has its own text. */
@@ -110,12 +106,9 @@ static double size_of(const char *name)
 TEST(files_are_foreseen)
 {
     static const char *const contexts[] = {"nearest:2", "all", "each:3", "document"};
-    int64_t length[40];
-    for (int d = 0; d < 40; ++d) {
-        length[d] = 30 + d;
-    }
+    ARRAY(int64_t, length, 40, d, 30 + d);
     for (int i = 0; i < 8; ++i) {
-        AUTO(cs_corpus) corpus = small_corpus(40, length, 90, i % 2 ? 3 : 0, (uint64_t)i);
+        CS_AUTO(cs_corpus) corpus = small_corpus(40, length, 90, i % 2 ? 3 : 0, (uint64_t)i);
         cs_cooc_options o = options_of("masked:mask-ratio=0.3", contexts[i / 2], false);
         o.max_length = i / 2 == 1 ? 4 : 0;
         cs_cooc_size size = {0};
@@ -152,7 +145,7 @@ TEST(stores_round_trip)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         int64_t length[] = {7, 3, 1, 6, 8, 4, 5};
-        AUTO(cs_corpus) corpus = small_corpus(7, length, 9, cases[i].labels, i);
+        CS_AUTO(cs_corpus) corpus = small_corpus(7, length, 9, cases[i].labels, i);
         cs_cooc_options o = options_of(cases[i].spec, cases[i].context, cases[i].given);
         o.draws = cases[i].draws;
         AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
@@ -161,7 +154,7 @@ TEST(stores_round_trip)
         assert_same_store(&s, &corpus, &o, &m);
         assert_rows_have_texts(&s);
         assert_int_equal(cs_path_exists(in_dir("trip/row_labels.npz")), cases[i].labels > 0);
-        AUTO(cs_csr) mtx = {0};
+        CS_AUTO(cs_csr) mtx = {0};
         OK(cs_matrix_read(in_dir("trip/matrix.mtx"), &mtx));
         assert_same_csr(&mtx, &m.matrix.a);
     }
@@ -172,7 +165,7 @@ static const char *const WORDS[] = {"the", "cat", "sat", "on", "mats"};
 static void expect_texts(const char *spec, const char *context, bool given, const char *expected)
 {
     int64_t length[] = {5};
-    AUTO(cs_corpus) corpus = small_corpus(1, length, 5, 1, 1);
+    CS_AUTO(cs_corpus) corpus = small_corpus(1, length, 5, 1, 1);
     for (int i = 0; i < 5; ++i) {
         corpus.token[i] = i;
         cs_free(corpus.word[i]);
@@ -184,7 +177,7 @@ static void expect_texts(const char *spec, const char *context, bool given, cons
     AUTO_OK(cs_cooc_store, s, cs_cooc_read(in_dir("text"), &s));
     bool found = false;
     for (int64_t i = 0; i < s.cooc.matrix.a.rows; ++i) {
-        AUTO_FREE char *text = NULL;
+        CS_AUTO_FREE char *text = NULL;
         OK(cs_cooc_row_text(&s, i, &text));
         found = found || strcmp(text, expected) == 0;
     }
@@ -222,21 +215,20 @@ TEST(plan_files_travel_along)
     OK(cs_file_write(in_dir("own.json"), plans, (int64_t)sizeof plans - 1));
     AUTO_OK(cs_plan_file, file, cs_plan_file_read(in_dir("own.json"), &file));
     int64_t length[] = {4, 4, 5};
-    AUTO(cs_corpus) corpus = small_corpus(3, length, 6, 2, 5);
+    CS_AUTO(cs_corpus) corpus = small_corpus(3, length, 6, 2, 5);
     cs_cooc_options o = {.objective = cs_objective_default(CS_OBJ_FILE), .threads = 1};
     o.objective.file = &file;
     OK(cs_context_parse("all", &o.context));
-    AUTO(cs_cooc) m = {0}, again = {0};
-    AUTO(cs_cooc_store) s = {0};
+    CS_AUTO(cs_cooc) m = {0}, again = {0};
     int64_t others[] = {3, 5, 6};
-    AUTO(cs_corpus) misfits = small_corpus(3, others, 6, 2, 5);
+    CS_AUTO(cs_corpus) misfits = small_corpus(3, others, 6, 2, 5);
     assert_fails(cs_cooc_build(&misfits, &o, &m), CS_ERR_INPUT,
                  "own.json has plans of length 4, but no sequence has such a length (they have 3 "
                  "to 6 tokens); give --max-length 4");
     OK(cs_cooc_build(&corpus, &o, &m));
     assert_int_equal(m.sequences, 2);
     OK(cs_cooc_write(in_dir("plans"), &corpus, &o, &m, false, false));
-    OK(cs_cooc_read(in_dir("plans"), &s));
+    AUTO_OK(cs_cooc_store, s, cs_cooc_read(in_dir("plans"), &s));
     assert_same_store(&s, &corpus, &o, &m);
     OK(cs_cooc_build(&s.corpus, &s.options, &again));
     assert_same_csr(&again.matrix.a, &m.matrix.a);
@@ -246,7 +238,7 @@ TEST(plan_files_travel_along)
 TEST(words_with_line_ends_survive)
 {
     int64_t length[] = {6};
-    AUTO(cs_corpus) corpus = small_corpus(1, length, 5, 0, 1);
+    CS_AUTO(cs_corpus) corpus = small_corpus(1, length, 5, 0, 1);
     const char *const words[] = {"\n", "\r", "\\", "\\n", " "};
     for (int i = 0; i < 5; ++i) {
         cs_free(corpus.word[i]);
@@ -266,7 +258,7 @@ TEST(words_with_line_ends_survive)
 static void write_good(const char *name, bool force)
 {
     int64_t length[] = {5, 4, 6};
-    AUTO(cs_corpus) corpus = small_corpus(3, length, 6, 2, 3);
+    CS_AUTO(cs_corpus) corpus = small_corpus(3, length, 6, 2, 3);
     cs_cooc_options o = options_of("ar", "nearest:2", false);
     AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     OK(cs_cooc_write(in_dir(name), &corpus, &o, &m, false, force));
@@ -290,7 +282,8 @@ static void edit_sidecar(const char *name, const char *from, const char *to)
     OK(cs_file_read(path, 1 << 20, &text, &size));
     at = strstr(text, from);
     assert_non_null(at);
-    AUTO_FREE char *edited = cs_format("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    CS_AUTO_FREE char *edited =
+        cs_format("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
     assert_non_null(edited);
     OK(cs_file_write(path, edited, (int64_t)strlen(edited)));
     cs_free(text);
@@ -445,7 +438,7 @@ TEST(files_that_lie_are_refused)
 TEST(witnesses_without_contributions)
 {
     int64_t length[] = {5, 1};
-    AUTO(cs_corpus) corpus = small_corpus(2, length, 6, 0, 3);
+    CS_AUTO(cs_corpus) corpus = small_corpus(2, length, 6, 0, 3);
     cs_cooc_options o = options_of("ar:empty-prefix=shared", "each:1", false);
     char *text = NULL;
     AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
@@ -461,7 +454,7 @@ TEST(stores_are_not_overwritten_silently)
 {
     int64_t length[] = {5};
     write_good("twice", false);
-    AUTO(cs_corpus) corpus = small_corpus(1, length, 3, 0, 3);
+    CS_AUTO(cs_corpus) corpus = small_corpus(1, length, 3, 0, 3);
     cs_cooc_options o = options_of("ar", "nearest:1", false);
     AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     assert_fails(cs_cooc_write(in_dir("twice"), &corpus, &o, &m, false, false), CS_ERR_USAGE,
@@ -476,7 +469,7 @@ TEST(stores_are_not_overwritten_silently)
 TEST(every_allocation_may_fail)
 {
     int64_t length[] = {5, 4, 6};
-    AUTO(cs_corpus) corpus = small_corpus(3, length, 6, 2, 3);
+    CS_AUTO(cs_corpus) corpus = small_corpus(3, length, 6, 2, 3);
     cs_cooc_options o = options_of("ar", "nearest:2", false);
     AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     EACH_ALLOCATION_FAILS(n) {
@@ -485,8 +478,8 @@ TEST(every_allocation_may_fail)
         assert_int_equal(cs_path_exists(in_dir("memory/matrix.json")), !failed);
     }
     EACH_ALLOCATION_FAILS(n) {
-        AUTO(cs_cooc_store) s = {0};
-        AUTO_FREE char *text = NULL;
+        CS_AUTO(cs_cooc_store) s = {0};
+        CS_AUTO_FREE char *text = NULL;
         cs_status status = cs_cooc_read(in_dir("memory"), &s);
         if (status == CS_OK) status = cs_cooc_row_text(&s, 3, &text);
         (void)out_of_memory(status);

@@ -1,4 +1,6 @@
 /* svd: solvers against closed-form spectra, multiplicities, floors, partial results, residuals. */
+#include <stdlib.h>
+
 #include "base/threads.h"
 #include "linalg/svd.h"
 #include "linalg_support.h"
@@ -68,7 +70,7 @@ TEST(cycle)
         want[i] = fabs(2 * cos(2 * M_PI * i / N));
     }
     qsort(want, N, sizeof *want, descending);
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     made_of_held(&f, N, N);
     agrees(&f.op, CS_SOLVER_LAPACK, 296, want); /* the last four are zero */
     agrees(&f.op, CS_SOLVER_ARPACK, 12, want);
@@ -89,7 +91,7 @@ TEST(hypercube)
         want[x] = abs(D - 2 * __builtin_popcount((unsigned)x));
     }
     qsort(want, N, sizeof *want, descending);
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     made_of_held(&f, N, N);
     agrees(&f.op, CS_SOLVER_LAPACK, N, want);
     agrees(&f.op, CS_SOLVER_ARPACK, 20, want); /* 9 twice, 7 in eighteen copies */
@@ -109,7 +111,7 @@ TEST(equal_blocks_give_every_copy)
         }
         want[b] = sqrt(24);
     }
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     made_of_held(&f, 6 * BLOCKS, 4 * BLOCKS);
     cs_linop t = cs_linop_transposed(&f.op);
     agrees(&f.op, CS_SOLVER_LAPACK, BLOCKS, want);
@@ -139,7 +141,7 @@ TEST(cluster)
         put((j * 7) % N, (j * 11) % N,
             want[j]); /* a permuted diagonal: 7 and 11 do not divide 400 */
     }
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     made_of_held(&f, N, N);
     agrees(&f.op, CS_SOLVER_ARPACK, CLOSE, want);
     agrees(&f.op, CS_SOLVER_BLOCK, CLOSE, want);
@@ -160,7 +162,7 @@ TEST(scale_does_not_matter)
             want[j] = scale[s] / (j + 1);
             put(j, 59 - j, want[j]);
         }
-        AUTO_BY(operator_free, csr_operator) f = {0};
+        CS_AUTO_BY(operator_free, csr_operator) f = {0};
         made_of_held(&f, 60, 60);
         agrees(&f.op, CS_SOLVER_ARPACK, 10, want);
         agrees(&f.op, CS_SOLVER_BLOCK, 10, want);
@@ -178,7 +180,7 @@ TEST(lauchli)
         put(0, j, 1);
         put(j + 1, j, mu);
     }
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     made_of_held(&f, N + 1, N);
     cs_svd_options o = {.k = N, .solver = CS_SOLVER_LAPACK};
     AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
@@ -206,7 +208,7 @@ TEST(gram_agrees_with_dense)
     for (int e = 0; e < 3000; ++e) {
         put(cs_rng_below(&rng, 150), cs_rng_below(&rng, 90), cs_rng_uniform(&rng));
     }
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     made_of_held(&f, 150, 90);
     cs_linop t = cs_linop_transposed(&f.op);
     cs_svd_options o = {.k = 60, .solver = CS_SOLVER_LAPACK, .tol = 1e-10};
@@ -229,7 +231,7 @@ TEST(gram_agrees_with_dense)
 
 TEST(small_shapes)
 {
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     put(0, 0, -3);
     made_of_held(&f, 1, 1);
     agrees(&f.op, CS_SOLVER_LAPACK, 1, (const double[]){3});
@@ -251,7 +253,7 @@ TEST(small_shapes)
 
 TEST(zero_matrix_has_no_triplets)
 {
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     made_of_held(&f, 40, 30);
     for (cs_solver solver = CS_SOLVER_AUTO; solver <= CS_SOLVER_BLOCK; ++solver) {
         cs_svd_options o = {.k = 4, .solver = solver};
@@ -270,7 +272,7 @@ TEST(partial_result)
     for (int j = 0; j < N; ++j) {
         put(j, j, 1 - 1e-4 * j);
     }
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     made_of_held(&f, N, N);
     cs_svd_options o = {.k = 10, .solver = CS_SOLVER_ARPACK, .max_iterations = 1};
     AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
@@ -286,14 +288,13 @@ TEST(seed_fixes_the_bits)
     for (int e = 0; e < 20000; ++e) {
         put(cs_rng_below(&rng, 500), cs_rng_below(&rng, 400), cs_rng_uniform(&rng));
     }
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     made_of_held(&f, 500, 400);
     cs_svd_options o = {.k = 8, .solver = CS_SOLVER_ARPACK, .seed = 1};
-    AUTO(cs_svd) first = {0}, again = {0}, other = {0};
-    OK(cs_svd_compute(&f.op, &o, &first));
-    OK(cs_svd_compute(&f.op, &o, &again));
+    AUTO_OK(cs_svd, first, cs_svd_compute(&f.op, &o, &first));
+    AUTO_OK(cs_svd, again, cs_svd_compute(&f.op, &o, &again));
     o.seed = 2;
-    OK(cs_svd_compute(&f.op, &o, &other));
+    AUTO_OK(cs_svd, other, cs_svd_compute(&f.op, &o, &other));
     assert_memory_equal(first.sigma, again.sigma, 8 * sizeof *first.sigma);
     assert_memory_equal(first.u.data, again.u.data, 8 * 500 * sizeof(double));
     assert_memory_equal(first.v.data, again.v.data, 8 * 400 * sizeof(double));
@@ -306,7 +307,7 @@ TEST(residual_is_two_sided)
 {
     put(0, 0, 3);
     put(1, 1, 1);
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     made_of_held(&f, 2, 2);
     double u[] = {1, 0, 0, 1}, v[] = {0.6, 0.8, 0, 1}, sigma[] = {3, 1}, residual[2];
     cs_dense du = {.rows = 2, .cols = 2, .ld = 2, .data = u};
@@ -326,7 +327,7 @@ TEST(residual_is_two_sided)
 
 TEST(auto_chooses_by_size)
 {
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     for (int j = 0; j < 200; ++j) {
         put(j, j, 200 - j);
     }
@@ -367,7 +368,7 @@ static cs_status gives_up(void *ctx, bool turn, const cs_dense *x, cs_dense *y)
 
 TEST(bad_requests_are_named)
 {
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     put(0, 0, 1);
     made_of_held(&f, 8, 5);
     cs_svd s;
@@ -410,7 +411,7 @@ TEST(bad_requests_are_named)
 
 TEST(every_allocation_may_fail)
 {
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     for (int b = 0; b < 40; ++b) {
         put(2 * b, b, 1); /* one value 40 times: ARPACK's merging is on the path */
         put(2 * b + 1, b, 1);
@@ -459,7 +460,7 @@ static void count_reports(void *ctx, const char *stage, int64_t done, int64_t to
 /* Last: the flag cannot be taken back. */
 TEST(interrupt_stops_the_iteration)
 {
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     for (int j = 0; j < 1000; ++j) {
         put(j, j, 1 - 1e-4 * j);
     }

@@ -10,10 +10,8 @@ enum { B = CS_PANEL };
 static void check_triplets(const cs_svd *s, double tol)
 {
     assert_true(s->converged && !s->interrupted);
-    for (int64_t j = 0; j < s->k; ++j) {
-        assert_true(s->residual[j] <= tol * s->sigma[0]);
-        assert_true(j == 0 || s->sigma[j] <= s->sigma[j - 1]);
-    }
+    assert_each(j, 0, s->k, s->residual[j] <= tol * s->sigma[0]);
+    assert_each(j, 0, s->k, j == 0 || s->sigma[j] <= s->sigma[j - 1]);
     double rounding = 20 * (double)(s->u.rows + s->v.rows) * DBL_EPSILON;
     assert_true(orthonormality(&s->u) < rounding);
     assert_true(orthonormality(&s->v) < rounding);
@@ -22,7 +20,7 @@ static void check_triplets(const cs_svd *s, double tol)
 TEST(threads_do_not_change_bits)
 {
     AUTO_OPERATOR(f, random_sparse(9000, 4000, 0.001, 4), 0);
-    AUTO(cs_svd) first = {0};
+    CS_AUTO(cs_svd) first = {0};
     for (int threads = 1; threads <= 5; ++threads) {
         f.ctx.threads = threads;
         cs_threads_set(threads);
@@ -50,9 +48,8 @@ TEST(panel_products_are_optional)
     cs_linop bare = f.op;
     bare.panel = NULL;
     cs_svd_options o = {.k = 12, .solver = CS_SOLVER_BLOCK};
-    AUTO(cs_svd) with = {0}, without = {0};
-    OK(cs_svd_compute(&f.op, &o, &with));
-    OK(cs_svd_compute(&bare, &o, &without));
+    AUTO_OK(cs_svd, with, cs_svd_compute(&f.op, &o, &with));
+    AUTO_OK(cs_svd, without, cs_svd_compute(&bare, &o, &without));
     check_triplets(&with, 1e-12);
     check_triplets(&without, 1e-12);
     assert_each(j, 0, 12, fabs(with.sigma[j] - without.sigma[j]) <= 2e-12 * with.sigma[0]);
@@ -63,10 +60,7 @@ TEST(panel_products_are_optional)
 TEST(small_values_by_golub_kahan)
 {
     enum { N = 61 };
-    double value[N];
-    for (int j = 0; j < N; ++j) {
-        value[j] = pow(10, -0.2 * j);
-    }
+    ARRAY(double, value, N, j, pow(10, -0.2 * j));
     AUTO_OPERATOR(f, scattered(240, 130, N, value), 0);
     cs_linop t = cs_linop_transposed(&f.op);
     for (int turn = 0; turn < 2; ++turn) {
@@ -94,10 +88,7 @@ TEST(the_gram_form_ends_at_its_floor)
     const double deep = sqrt(ROWS * DBL_EPSILON);
     assert_true(2 * deep > 1e-6); /* rows decide, not the least limit, 1e-6 */
     for (int small = 0; small < 2; ++small) {
-        double value[K];
-        for (int j = 0; j < K; ++j) {
-            value[j] = j < K - 1 ? 1 - 0.05 * j : small ? 0.5 * deep : 2.5 * deep;
-        }
+        ARRAY(double, value, K, j, j < K - 1 ? 1 - 0.05 * j : small ? 0.5 * deep : 2.5 * deep);
         AUTO_OPERATOR(f, scattered(ROWS, COLS, K, value), 0);
         cs_svd_options o = {.k = K, .solver = CS_SOLVER_BLOCK, .tol = 1e-9};
         AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
@@ -114,7 +105,7 @@ TEST(the_gram_form_ends_at_its_floor)
 TEST(a_semidefinite_matrix_is_applied_itself)
 {
     enum { N = 700, K = 6 };
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     falling_operator(&f, N);
     int64_t applications[2];
     for (int direct = 0; direct < 2; ++direct) {
@@ -185,8 +176,8 @@ TEST(all_triplets_of_small_matrices)
 TEST(rank_deficient_and_flat)
 {
     double value[600];
-    AUTO_BY(operator_free, csr_operator) f = {0};
-    AUTO(cs_svd) s = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO(cs_svd) s = {0};
     for (int j = 0; j < 3; ++j) {
         value[j] = 3 - j;
     }
@@ -228,10 +219,7 @@ TEST(rank_deficient_and_flat)
 TEST(the_probe_catches_a_missed_copy)
 {
     enum { N = 800, COPIES = 20 };
-    double value[N];
-    for (int j = 0; j < N; ++j) {
-        value[j] = j < COPIES ? 1 : 0.7 * (N - j) / N;
-    }
+    ARRAY(double, value, N, j, j < COPIES ? 1 : 0.7 * (N - j) / N);
     AUTO_OPERATOR(f, scattered(810, 801, N, value), 0);
     cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK};
     AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
@@ -259,10 +247,7 @@ TEST(extreme_scales)
 {
     static const double scale[] = {1e-250, 1e-160, 1e160, 1e250};
     for (size_t t = 0; t < sizeof scale / sizeof *scale; ++t) {
-        double value[90];
-        for (int j = 0; j < 90; ++j) {
-            value[j] = scale[t] / (1 + 0.1 * j);
-        }
+        ARRAY(double, value, 90, j, scale[t] / (1 + 0.1 * j));
         AUTO_OPERATOR(f, scattered(101, 90, 90, value), 0);
         cs_svd_options o = {.k = 9, .solver = CS_SOLVER_BLOCK};
         AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
@@ -279,8 +264,7 @@ TEST(warm_start)
     cs_svd_options o = {.k = 6, .solver = CS_SOLVER_BLOCK, .tol = 1e-9};
     cs_svd cold, warm;
     OK(cs_svd_compute(&f.op, &o, &cold));
-    AUTO(cs_dense) noise = {0};
-    OK(cs_dense_init(&noise, 2000, 6));
+    AUTO_OK(cs_dense, noise, cs_dense_init(&noise, 2000, 6));
     fill_normal(&noise, 50);
     for (int64_t e = 0; e < 6 * 2000; ++e) {
         noise.data[e] = cold.v.data[e] + 1e-5 * noise.data[e];
@@ -328,18 +312,14 @@ TEST(memory_budget)
 
 TEST(every_allocation_may_fail)
 {
-    double value[40];
     cs_probe probe;
-    for (int j = 0; j < 40; ++j) {
-        value[j] = pow(10, -0.25 * j);
-    }
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    ARRAY(double, value, 40, j, pow(10, -0.25 * j));
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     operator_of(&f, scattered(50, 45, 40, value), 0); /* Golub-Kahan is on the path */
-    AUTO(cs_dense) start = {0};
-    OK(cs_dense_init(&start, 45, 3));
+    AUTO_OK(cs_dense, start, cs_dense_init(&start, 45, 3));
     fill_normal(&start, 51);
     cs_svd_options o = {.k = 36, .solver = CS_SOLVER_BLOCK, .start = &start};
-    AUTO(cs_svd) s = {0};
+    CS_AUTO(cs_svd) s = {0};
     EACH_ALLOCATION_FAILS(n)
         (void)out_of_memory(cs_svd_compute(&f.op, &o, &s));
     OK(cs_dense_orthonormalise(&start));
@@ -377,10 +357,7 @@ static void stop_at(void *ctx, const char *stage, int64_t done, int64_t total)
 TEST(partial_results)
 {
     enum { N = 2000 };
-    static double value[N];
-    for (int j = 0; j < N; ++j) {
-        value[j] = j < 10 ? 1 - 0.05 * j : 0.5 - 1e-4 * j;
-    }
+    ARRAY(double, value, N, j, j < 10 ? 1 - 0.05 * j : 0.5 - 1e-4 * j);
     AUTO_OPERATOR(f, scattered(2003, N + 1, N, value), 0);
     cs_svd_options o = {.k = 30, .solver = CS_SOLVER_BLOCK, .max_iterations = 40};
     AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));

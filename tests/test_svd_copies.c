@@ -15,10 +15,8 @@ static void check(const cs_svd *s, int64_t k, const double *value, double tol)
 {
     assert_true(s->converged);
     assert_int_equal(s->k, k);
-    for (int64_t j = 0; j < k; ++j) {
-        assert_true(s->residual[j] <= tol * value[0]);
-        assert_true(fabs(s->sigma[j] - value[j]) <= tol * value[0]);
-    }
+    assert_each(j, 0, k, s->residual[j] <= tol * value[0]);
+    assert_each(j, 0, k, fabs(s->sigma[j] - value[j]) <= tol * value[0]);
     double rounding = 20 * (double)(s->u.rows + s->v.rows) * DBL_EPSILON;
     assert_true(orthonormality(&s->u) < rounding);
     assert_true(orthonormality(&s->v) < rounding);
@@ -28,20 +26,16 @@ enum { N = 2000, COPIES = 256 };
 
 TEST(all_copies_whatever_the_threads)
 {
-    static double value[N];
-    for (int j = 0; j < N; ++j) {
-        value[j] = j < COPIES ? 1 : 0.94 * (N - j) / (N - COPIES);
-    }
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    ARRAY(double, value, N, j, j < COPIES ? 1 : 0.94 * (N - j) / (N - COPIES));
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     scatter(&f, N + 10, N + 1, value);
     static const int64_t wanted[] = {COPIES, 100, COPIES + 20};
     for (int w = 0; w < 3; ++w) {
         cs_svd_options o = {.k = wanted[w], .solver = CS_SOLVER_BLOCK, .tol = 1e-10, .threads = 1};
-        AUTO(cs_svd) one = {0}, three = {0};
-        OK(cs_svd_compute(&f.op, &o, &one));
+        AUTO_OK(cs_svd, one, cs_svd_compute(&f.op, &o, &one));
         check(&one, o.k, value, 1e-10);
         o.threads = 3;
-        OK(cs_svd_compute(&f.op, &o, &three));
+        AUTO_OK(cs_svd, three, cs_svd_compute(&f.op, &o, &three));
         assert_int_equal(three.iterations, one.iterations);
         assert_memory_equal(three.sigma, one.sigma, (size_t)o.k * sizeof *one.sigma);
         assert_memory_equal(three.v.data, one.v.data, (size_t)(o.k * (N + 1)) * sizeof(double));
@@ -59,14 +53,12 @@ TEST(copies_at_every_level)
     enum { LENGTH = 600, WANTED = 150 };
     static const double level[][3] = {{1, 0.9, 0.7}, {1, 0.1, 0.08}, {1, 1 - 1e-4, 0.9}};
     for (size_t t = 0; t < sizeof level / sizeof *level; ++t) {
-        double value[LENGTH];
-        for (int j = 0; j < LENGTH; ++j) {
-            value[j] = j < 40   ? level[t][0]
-                       : j < 90 ? level[t][1]
-                       : j < 95 ? level[t][1] * (1 - 1e-5)
-                                : level[t][2] * (j < 140 ? 1 : 0.9 * (LENGTH - j) / LENGTH);
-        }
-        AUTO_BY(operator_free, csr_operator) f = {0};
+        ARRAY(double, value, LENGTH, j,
+              j < 40   ? level[t][0]
+              : j < 90 ? level[t][1]
+              : j < 95 ? level[t][1] * (1 - 1e-5)
+                       : level[t][2] * (j < 140 ? 1 : 0.9 * (LENGTH - j) / LENGTH));
+        CS_AUTO_BY(operator_free, csr_operator) f = {0};
         scatter(&f, LENGTH + 10, LENGTH + 1, value);
         cs_svd_options o = {.k = WANTED, .solver = CS_SOLVER_BLOCK, .seed = t};
         AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
@@ -78,11 +70,8 @@ TEST(copies_at_every_level)
 TEST(copies_of_a_small_value)
 {
     enum { LENGTH = 300, WANTED = 70 };
-    double value[LENGTH];
-    for (int j = 0; j < LENGTH; ++j) {
-        value[j] = j < 40 ? 1 : j < WANTED ? 1e-7 : 4e-8 * (LENGTH - j) / LENGTH;
-    }
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    ARRAY(double, value, LENGTH, j, j < 40 ? 1 : j < WANTED ? 1e-7 : 4e-8 * (LENGTH - j) / LENGTH);
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     scatter(&f, LENGTH + 10, LENGTH + 1, value);
     cs_svd_options o = {.k = WANTED, .solver = CS_SOLVER_BLOCK};
     AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
@@ -93,15 +82,12 @@ TEST(copies_of_a_small_value)
 TEST(every_allocation_may_fail)
 {
     enum { LENGTH = 150, WANTED = 24 };
-    double value[LENGTH];
-    for (int j = 0; j < LENGTH; ++j) {
-        value[j] = j < 30 ? 1 : 0.7 * (LENGTH - j) / LENGTH;
-    }
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    ARRAY(double, value, LENGTH, j, j < 30 ? 1 : 0.7 * (LENGTH - j) / LENGTH);
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     scatter(&f, LENGTH + 10, LENGTH + 1, value);
     cs_svd_options o = {.k = WANTED, .solver = CS_SOLVER_BLOCK, .tol = 1e-9, .threads = 1};
     EACH_ALLOCATION_FAILS(n) {
-        AUTO(cs_svd) s = {0};
+        CS_AUTO(cs_svd) s = {0};
         if (!out_of_memory(cs_svd_compute(&f.op, &o, &s))) check(&s, WANTED, value, 1e-9);
     }
 }
@@ -119,11 +105,8 @@ static void stop_among_copies(void *ctx, const char *stage, int64_t done, int64_
 /* Last: the flag cannot be taken back. */
 TEST(what_was_found_is_kept)
 {
-    static double value[N];
-    for (int j = 0; j < N; ++j) {
-        value[j] = j < COPIES ? 1 : 0.94 * (N - j) / (N - COPIES);
-    }
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    ARRAY(double, value, N, j, j < COPIES ? 1 : 0.94 * (N - j) / (N - COPIES));
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     scatter(&f, N + 10, N + 1, value);
     int64_t done = 0;
     cs_progress progress = {stop_among_copies, &done};
@@ -133,8 +116,6 @@ TEST(what_was_found_is_kept)
     assert_true(s.interrupted && !s.converged);
     assert_true(done >= 64 && done < COPIES);
     assert_true(s.k >= 64 && s.k < COPIES);
-    for (int64_t j = 0; j < s.k; ++j) {
-        assert_true(fabs(s.sigma[j] - 1) <= 1e-10);
-        assert_true(s.residual[j] <= 1e-10);
-    }
+    assert_each(j, 0, s.k, fabs(s.sigma[j] - 1) <= 1e-10);
+    assert_each(j, 0, s.k, s.residual[j] <= 1e-10);
 }

@@ -53,10 +53,7 @@ static void counted_free(counted *c)
 /* Falling values, two of them alike, on 130 x 90; `scale` beyond where squares overflow. */
 static cs_csr falling(double scale)
 {
-    double value[90];
-    for (int j = 0; j < 90; ++j) {
-        value[j] = scale * (j == 1 ? 90 : 90 - j);
-    }
+    ARRAY(double, value, 90, j, (scale * (j == 1 ? 90 : 90 - j)));
     return scattered(130, 90, 90, value);
 }
 
@@ -72,7 +69,7 @@ TEST(applications_are_the_columns_applied)
                {CS_SOLVER_BLOCK, 12, 0, 1, 1e-3}};
     for (size_t w = 0; w < sizeof way / sizeof *way; ++w) {
         for (int plain = 0; plain < 2; ++plain) { /* with panels and normal products, or without */
-            AUTO(counted) c = {0};
+            CS_AUTO(counted) c = {0};
             counted_of(&c, falling(way[w].scale));
             if (plain) {
                 c.op.panel = NULL;
@@ -113,27 +110,23 @@ TEST(progress_is_what_was_done)
     static reports t;
     const cs_progress progress = {take, &t};
     for (int gram = 0; gram < 2; ++gram) { /* blocks of 64 columns of the smaller side */
-        AUTO(counted) c = {0};
+        CS_AUTO(counted) c = {0};
         counted_of(&c, falling(1));
         cs_svd_options o = {
             .k = 5, .solver = CS_SOLVER_LAPACK, .dense_limit = gram, .progress = &progress};
         t.count = 0;
         AUTO_OK(cs_svd, s, cs_svd_compute(&c.op, &o, &s));
         assert_int_equal(t.count, 2);
-        for (int i = 0; i < 2; ++i) {
-            assert_string_equal(t.stage[i], gram ? "Gram columns" : "dense columns");
-            assert_int_equal(t.done[i], i == 0 ? 64 : 90);
-            assert_int_equal(t.total[i], 90);
-        }
+        assert_each(i, 0, 2, strcmp(t.stage[i], gram ? "Gram columns" : "dense columns") == 0);
+        assert_each(i, 0, 2, t.done[i] == (i == 0 ? 64 : 90));
+        assert_each(i, 0, 2, t.total[i] == 90);
         cs_svd_free(&s);
         o.solver = CS_SOLVER_ARPACK;
         t.count = 0;
         OK(cs_svd_compute(&c.op, &o, &s));
-        for (int i = 0; i < 39; ++i) {
-            assert_string_equal(t.stage[i], "ARPACK products");
-            assert_int_equal(t.done[i], t.done[0] + i);
-            assert_int_equal(t.total[i], 0);
-        }
+        assert_each(i, 0, 39, strcmp(t.stage[i], "ARPACK products") == 0);
+        assert_each(i, 0, 39, t.done[i] == t.done[0] + i);
+        assert_each(i, 0, 39, t.total[i] == 0);
         cs_svd_free(&s);
         o.solver = CS_SOLVER_BLOCK;
         t.count = 0;
@@ -162,17 +155,14 @@ TEST(the_block_solver_stops_soon_after_it_can)
     for (size_t t = 0; t < sizeof cases / sizeof *cases; ++t) {
         const int64_t k = cases[t].k;
         const double tol = cases[t].tol > 0 ? cases[t].tol : 1e-12;
-        double *value = test_zeros(N, sizeof *value);
-        AUTO_BY(operator_free, csr_operator) f = {0};
-        AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
-        AUTO(cs_krylov) process = {0};
+        CS_AUTO_BY(operator_free, csr_operator) f = {0};
+        CS_AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
         cs_ritz ritz;
-        for (int j = 0; j < N; ++j) {
-            value[j] = j < k ? 1 + 0.5 * (double)(k - j) / (double)k : cases[t].gap * (N - j) / N;
-        }
+        ARRAY(double, value, N, j,
+              j < k ? 1 + 0.5 * (double)(k - j) / (double)k : cases[t].gap * (N - j) / N);
         operator_of(&f, diagonal_matrix(N, value), 1);
         OK(cs_space_cpu(&f.op, 1, &space));
-        OK(cs_krylov_open(&space, false, N / 8, 3, &process));
+        AUTO_OK(cs_krylov, process, cs_krylov_open(&space, false, N / 8, 3, &process));
         OK(cs_krylov_fresh(&process));
         int64_t least = 0;
         for (bool all = false; !all;) {
@@ -227,13 +217,9 @@ static void note_converged(void *ctx, const char *stage, int64_t done, int64_t t
 TEST(filters_save_orthogonalisation)
 {
     enum { N = 2000, COPIES = 160 };
-    double *value = test_zeros(N, sizeof *value);
-    AUTO_BY(operator_free, csr_operator) f = {0};
-    AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
-    AUTO(cs_svd) s = {0};
-    for (int j = 0; j < N; ++j) {
-        value[j] = j < COPIES ? 1 : 0.94 * (N - j) / (N - COPIES);
-    }
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
+    ARRAY(double, value, N, j, j < COPIES ? 1 : 0.94 * (N - j) / (N - COPIES));
     operator_of(&f, diagonal_matrix(N, value), 1);
     OK(cs_space_cpu(&f.op, 1, &space));
     real_gram = space.gram;
@@ -242,7 +228,7 @@ TEST(filters_save_orthogonalisation)
     const cs_progress progress = {note_converged, &t};
     const cs_svd_options o = {
         .k = COPIES, .solver = CS_SOLVER_BLOCK, .tol = 1e-10, .progress = &progress};
-    OK(cs_svd_block_space(&space, &o, &s));
+    AUTO_OK(cs_svd, s, cs_svd_block_space(&space, &o, &s));
     assert_true(t.blocks >= 10);
     assert_int_equal(s.k, COPIES);
     assert_true(products < 6000); /* 2,809; 29,606 without filters */
@@ -296,7 +282,7 @@ TEST(arpack_at_the_ends_of_the_range)
 {
     enum { N = 30, WIDE = 300 };
     double value[N] = {0};
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     cs_svd s;
     const cs_svd_options o = {.k = 2, .solver = CS_SOLVER_ARPACK};
     operator_of(&f, diagonal_matrix(N, value), 1);
@@ -319,8 +305,8 @@ TEST(arpack_at_the_ends_of_the_range)
 
 TEST(options_have_ends)
 {
-    AUTO(counted) c = {0};
-    AUTO(cs_svd) s = {0};
+    CS_AUTO(counted) c = {0};
+    CS_AUTO(cs_svd) s = {0};
     counted_of(&c, falling(1));
     for (cs_solver solver = CS_SOLVER_LAPACK; solver <= CS_SOLVER_BLOCK; ++solver) {
         cs_svd_options o = {.k = 89, .solver = solver}; /* the most that ARPACK finds */
@@ -334,8 +320,7 @@ TEST(options_have_ends)
     assert_fails(cs_svd_compute(&c.op, &o, &s), CS_ERR_USAGE, "not in [0, 1)");
     o = (cs_svd_options){.k = 1, .memory = -1};
     assert_fails(cs_svd_compute(&c.op, &o, &s), CS_ERR_USAGE, "memory limit of -1 bytes");
-    AUTO(cs_dense) start = {0};
-    OK(cs_dense_init(&start, 90, 0));
+    AUTO_OK(cs_dense, start, cs_dense_init(&start, 90, 0));
     o = (cs_svd_options){.k = 1, .solver = CS_SOLVER_BLOCK, .start = &start};
     assert_fails(cs_svd_compute(&c.op, &o, &s), CS_ERR_USAGE, "start vectors are 90 x 0, not 90");
     cs_dense_free(&start);

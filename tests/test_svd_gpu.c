@@ -67,7 +67,7 @@ static cs_status by_lapack(cs_gpu *gpu, cs_gpu_method method, const cs_linop *op
     device *d = gpu->state;
     d->dense += 1;
     if (d->refuses) return cs_fail(CS_ERR_DEVICE, "method %d was requested", (int)method);
-    AUTO(cs_dense) x = laid_out(op), left = {0}, right = {0};
+    CS_AUTO(cs_dense) x = laid_out(op), left = {0}, right = {0};
     OK(cs_dense_init(&left, x.rows, x.cols));
     OK(cs_dense_init(&right, x.cols, x.cols));
     OK(cs_dense_svd(&x, sigma, &left, &right));
@@ -86,7 +86,7 @@ static cs_status by_syevd(cs_gpu *gpu, const cs_linop *op, int64_t k, cs_dense *
     device *d = gpu->state;
     d->eigen += 1;
     if (d->refuses) return cs_fail(CS_ERR_DEVICE, "method %d was requested", (int)CS_GPU_SYEVD);
-    AUTO(cs_dense) x = laid_out(op), g = {0};
+    CS_AUTO(cs_dense) x = laid_out(op), g = {0};
     const int64_t n = x.cols;
     double *value = test_zeros(n, sizeof *value);
     OK(cs_dense_init(&g, n, n));
@@ -136,16 +136,14 @@ static void has_values(const cs_svd *s, int64_t k, const double *want, double to
 {
     assert_int_equal(s->k, k);
     assert_true(s->converged);
-    for (int64_t j = 0; j < k; ++j) {
-        assert_true(fabs(s->sigma[j] - want[j]) <= tolerance);
-        assert_true(s->residual[j] <= 100 * DBL_EPSILON * want[0]);
-    }
+    assert_each(j, 0, k, fabs(s->sigma[j] - want[j]) <= tolerance);
+    assert_each(j, 0, k, s->residual[j] <= 100 * DBL_EPSILON * want[0]);
 }
 
 TEST(a_dense_svd_that_fits_is_the_devices)
 {
     for (int wide = 0; wide < 2; ++wide) {
-        AUTO_BY(operator_free, csr_operator) f = {0};
+        CS_AUTO_BY(operator_free, csr_operator) f = {0};
         device d;
         cs_svd s;
         eight(&f, wide);
@@ -171,16 +169,15 @@ TEST(a_dense_svd_that_fits_is_the_devices)
  * subtracted from it. */
 TEST(wrong_values_of_a_device_are_noticed)
 {
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     device d;
     cs_svd s;
     cs_linop_deflated_ctx ctx;
-    AUTO(cs_dense) u = {0}, v = {0};
     const double first[] = {8, 7};
     eight(&f, false);
     device_of(&d);
-    OK(cs_dense_init(&u, M, 2));
-    OK(cs_dense_init(&v, N, 2));
+    AUTO_OK(cs_dense, u, cs_dense_init(&u, M, 2));
+    AUTO_OK(cs_dense, v, cs_dense_init(&v, N, 2));
     for (int j = 0; j < 2; ++j) {
         u.data[7 * j % M + j * M] = v.data[11 * j % N + j * N] = 1;
     }
@@ -225,9 +222,9 @@ static void take_stage(void *ctx, const char *stage, int64_t done, int64_t total
 
 TEST(a_dense_svd_that_does_not_fit_is_by_the_gram_matrix)
 {
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     device d;
-    AUTO(cs_svd) s = {0};
+    CS_AUTO(cs_svd) s = {0};
     char reported[128] = "";
     cs_progress progress = {take_stage, reported};
     eight(&f, true);
@@ -261,16 +258,13 @@ TEST(a_dense_svd_that_does_not_fit_is_by_the_gram_matrix)
 /* n ones on the diagonal. */
 static void ones(csr_operator *f, int64_t n)
 {
-    double *one = test_zeros(n, sizeof *one);
-    for (int64_t i = 0; i < n; ++i) {
-        one[i] = 1;
-    }
+    ARRAY(double, one, n, i, 1);
     operator_of(f, diagonal_matrix(n, one), 1);
 }
 
 TEST(beyond_4000_columns_there_is_no_gram_matrix)
 {
-    AUTO_BY(operator_free, csr_operator) f = {0}, g = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0}, g = {0};
     device d;
     cs_svd s;
     ones(&f, 4001);
@@ -296,7 +290,7 @@ TEST(beyond_4000_columns_there_is_no_gram_matrix)
 /* auto: m n min(m, n) <= 4e9 or k above a quarter of the smaller side is for cuSOLVER. */
 TEST(auto_chooses_what_a_device_is_good_at)
 {
-    AUTO_BY(operator_free, csr_operator) f = {0}, g = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0}, g = {0};
     device d;
     cs_svd s;
     ones(&f, 1587); /* 3.997e9 */
@@ -329,13 +323,10 @@ TEST(auto_chooses_what_a_device_is_good_at)
 TEST(the_block_solvers_basis_fits_into_the_device)
 {
     enum { ROWS = 100, COLS = 90, K = 9 };
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     device d;
     cs_svd s;
-    double value[COLS];
-    for (int i = 0; i < COLS; ++i) {
-        value[i] = COLS - i;
-    }
+    ARRAY(double, value, COLS, i, COLS - i);
     operator_of(&f, scattered(COLS, ROWS, COLS, value), 1); /* wide */
     device_of(&d);
     cs_svd_options o = {.k = K, .solver = CS_SOLVER_BLOCK, .gpu = &d.gpu, .seed = 3};
@@ -370,7 +361,7 @@ TEST(estimates_of_bytes)
         device d;
         device_of(&d);
         memcpy(d.need, (int64_t[]){11, 22, 33}, sizeof d.need);
-        AUTO(cs_csr) a = scattered(rows, cols, 5, value);
+        CS_AUTO(cs_csr) a = scattered(rows, cols, 5, value);
         cs_gpu_bytes b = {0};
         OK(cs_gpu_estimate(&d.gpu, &a, cases[c].k, &b));
         assert_int_equal(b.dense, 11);

@@ -35,20 +35,17 @@ TEST(rows_are_distributions_and_starts_are_stationary)
                                           "markov:states=5,order=0,concentration=3",
                                           "hmm:states=6,words=9,emission=0.3,classes=2,seed=2"};
     for (int i = 0; i < 4; ++i) {
-        AUTO(cs_synthetic) language = distribution_of(sources[i]);
+        CS_AUTO(cs_synthetic) language = distribution_of(sources[i]);
         const int64_t h = language.states;
         assert_int_equal(h, i == 1 ? 64 : i == 0 ? 7 : i == 2 ? 5 : 6);
         for (int64_t c = 0; c < language.classes; ++c) {
             double total = 0;
             for (int64_t j = 0; j < h; ++j) {
-                double row = 0, word = 0, to = 0;
-                for (int64_t k = 0; k < h; ++k) {
-                    row += language.next[(c * h + j) * h + k];
-                    to += language.start[c * h + k] * language.next[(c * h + k) * h + j];
-                }
-                for (int64_t v = 0; v < language.words; ++v) {
-                    word += language.emit[(c * h + j) * language.words + v];
-                }
+                double row = SUM(k, 0, h, language.next[(c * h + j) * h + k]);
+                double to =
+                    SUM(k, 0, h, language.start[c * h + k] * language.next[(c * h + k) * h + j]);
+                double word =
+                    SUM(v, 0, language.words, language.emit[(c * h + j) * language.words + v]);
                 assert_near(row, 1, 1e-13);
                 assert_near(word, 1, 1e-13);
                 assert_near(to, language.start[c * h + j], 1e-13);
@@ -64,9 +61,9 @@ TEST(rows_are_distributions_and_starts_are_stationary)
  * law itself. */
 TEST(orders_and_concentrations)
 {
-    AUTO(cs_synthetic) two = distribution_of("markov:states=3,order=2"),
-                       none = distribution_of("markov:states=3,order=0"),
-                       zipf = distribution_of("markov:states=3,concentration=inf,zipf=2");
+    CS_AUTO(cs_synthetic) two = distribution_of("markov:states=3,order=2"),
+                          none = distribution_of("markov:states=3,order=0"),
+                          zipf = distribution_of("markov:states=3,concentration=inf,zipf=2");
     const double p[] = {1 / 4.0, 1 / 9.0, 1 / 16.0}, total = p[0] + p[1] + p[2];
     for (int i = 0; i < 9; ++i) {
         assert_each(j, 0, 9, (two.next[i * 9 + j] > 0) == (i % 3 == j / 3));
@@ -76,9 +73,7 @@ TEST(orders_and_concentrations)
     }
     assert_true(two.next[1 * 9 + 3] != two.next[4 * 9 + 3]);
     assert_true(none.next[0] != zipf.next[0]);
-    for (int v = 0; v < 3; ++v) {
-        assert_near(none.start[v], none.next[v], 1e-14);
-    }
+    assert_each(v, 0, 3, fabs(none.start[v] - none.next[v]) <= 1e-14);
 }
 
 /* Gamma variables of shape a have mean and variance a, so that a share of Dirichlet's rows with n
@@ -94,7 +89,7 @@ TEST(shares_have_the_moments_of_dirichlet)
         const int64_t count = N * N * CLASSES;
         (void)snprintf(source, sizeof source, "hmm:states=%d,words=1,classes=%d,concentration=%g",
                        N, CLASSES, shape[k]);
-        AUTO(cs_synthetic) language = distribution_of(source);
+        CS_AUTO(cs_synthetic) language = distribution_of(source);
         for (int64_t i = 0; i < count; ++i) {
             const double off = language.next[i] - 1.0 / N;
             sum += off / (double)count;
@@ -144,15 +139,12 @@ TEST_IN_DIR(populations_have_the_mean_of_their_places)
             assert_int_equal(c.token[c.doc_ptr[d + 1] - 1], cut[k].length[which] - 1);
             assert_near(c.weight[d], (label ? 0.25 : 0.75) * cut[k].share[which], 1e-15);
             for (int32_t v = 0; v < 2; ++v) {
-                double p = 0, mine = 0;
-                for (int64_t i = 0; i < cut[k].count[which]; ++i) {
-                    p += path_probability(language, label, cut[k].start[which][i], 1, &v) /
-                         (double)cut[k].count[which];
-                }
-                for (int64_t z = 0; z < 3; ++z) {
-                    mine +=
-                        c.population->start[d * 3 + z] * language->emit[(label * 3 + z) * 2 + v];
-                }
+                double p = SUM(i, 0, cut[k].count[which],
+                               path_probability(language, label, cut[k].start[which][i], 1, &v) /
+                                   (double)cut[k].count[which]);
+                double mine =
+                    SUM(z, 0, 3,
+                        c.population->start[d * 3 + z] * language->emit[(label * 3 + z) * 2 + v]);
                 assert_near(mine, p, 1e-15);
             }
         }
@@ -164,8 +156,8 @@ TEST_IN_DIR(populations_have_the_mean_of_their_places)
 TEST_IN_DIR(documents_follow_the_language)
 {
     const char *source = hidden_source(state, ",length=2,documents=20000,sample=3");
-    AUTO(cs_synthetic) language = distribution_of(source);
-    AUTO(cs_corpus) corpus = loaded(source, NULL);
+    CS_AUTO(cs_synthetic) language = distribution_of(source);
+    CS_AUTO(cs_corpus) corpus = loaded(source, NULL);
     double chi2 = 0;
     int cells = 0;
     for (int32_t t = 0; t < 8; ++t) {
@@ -194,9 +186,9 @@ TEST(corpora_have_the_words_of_the_language)
     const char *source = "markov:states=30,length=6,documents=4,classes=11";
     cs_corpus_options small = {.test_share = -1, .vocab_size = 2},
                       chars = {.test_share = -1, .splitter = CS_SPLITTER_CHAR};
-    AUTO(cs_synthetic) language = distribution_of(source);
-    AUTO(cs_corpus) whole = loaded(source, NULL), again = loaded(source, NULL),
-                    cut = loaded(source, &small), letters = loaded(source, &chars);
+    CS_AUTO(cs_synthetic) language = distribution_of(source);
+    CS_AUTO(cs_corpus) whole = loaded(source, NULL), again = loaded(source, NULL),
+                       cut = loaded(source, &small), letters = loaded(source, &chars);
     assert_true(cs_synthetic_generates(&language, &whole) &&
                 !cs_synthetic_generates(&language, &cut) &&
                 !cs_synthetic_generates(&language, &letters));
@@ -212,10 +204,8 @@ TEST(corpora_have_the_words_of_the_language)
         cs_synthetic_draw(&language, d, &label, word);
         (void)snprintf(name, sizeof name, "%02d", (int)label);
         assert_string_equal(cs_corpus_label(&whole, d), name);
-        for (int i = 0; i < 6; ++i) {
-            assert_int_equal(whole.token[6 * d + i], word[i] + 1);
-            assert_int_equal(cut.token[6 * d + i], word[i] < 2 ? word[i] + 1 : 0);
-        }
+        assert_each(i, 0, 6, whole.token[6 * d + i] == word[i] + 1);
+        assert_each(i, 0, 6, cut.token[6 * d + i] == (word[i] < 2 ? word[i] + 1 : 0));
     }
 }
 
@@ -223,17 +213,14 @@ TEST(corpora_have_the_words_of_the_language)
 TEST_IN_DIR(scores_are_those_of_all_paths)
 {
     const char *source = hidden_source(state, ",length=4,documents=400");
-    AUTO(cs_synthetic) language = distribution_of(source);
-    AUTO(cs_corpus) corpus = loaded(source, NULL);
+    CS_AUTO(cs_synthetic) language = distribution_of(source);
+    CS_AUTO(cs_corpus) corpus = loaded(source, NULL);
     for (int out = 0; out < 2; ++out) {
         cs_synthetic_score score, mine = {0};
         OK(cs_synthetic_score_of(&language, &corpus, out == 1, &score));
         for (int64_t d = 0; d < corpus.documents; ++d) {
-            int32_t word[4];
             double p[2][2];
-            for (int i = 0; i < 4; ++i) {
-                word[i] = corpus.token[4 * d + i] - 1;
-            }
+            ARRAY(int32_t, word, 4, i, corpus.token[4 * d + i] - 1);
             for (int c = 0; c < 2; ++c) {
                 p[c][0] = path_probability(&language, c, 0, 1, word) * (c ? 0.25 : 0.75);
                 p[c][1] = path_probability(&language, c, 0, 4, word) * (c ? 0.25 : 0.75);
@@ -316,7 +303,7 @@ TEST_IN_DIR(bad_files_are_named_with_their_place)
 
 static cs_status read_and_list(const char *path)
 {
-    AUTO(cs_corpus) corpus = {0}, texts = {0};
+    CS_AUTO(cs_corpus) corpus = {0}, texts = {0};
     cs_status status = cs_synthetic_population_of(path, 2, 1, &texts);
     if (status == CS_OK) status = cs_corpus_load(path, NULL, &corpus);
     return status;

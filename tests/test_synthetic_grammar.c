@@ -34,9 +34,7 @@ static double inside(int symbol, int n, const int32_t *w)
     if (n == 1) return w[0] < 0 ? 1 : word[symbol][w[0]];
     double p = 0;
     for (int b = 0; b < S; ++b) {
-        for (int c = 0; c < S; ++c) {
-            p += rule[symbol][b][c] * inside(b, n / 2, w) * inside(c, n / 2, w + n / 2);
-        }
+        p += SUM(c, 0, S, rule[symbol][b][c] * inside(b, n / 2, w) * inside(c, n / 2, w + n / 2));
     }
     return p;
 }
@@ -73,7 +71,7 @@ static double forward(const cs_synthetic *language, int64_t label, int64_t n, co
 /* All 3^8 sentences. Products of 15 factors at most, 64 terms a symbol: far below 1e-13 of each. */
 TEST_IN_DIR(a_chain_says_what_its_grammar_says)
 {
-    AUTO(cs_synthetic) language = own_distribution(state, "");
+    CS_AUTO(cs_synthetic) language = own_distribution(state, "");
     double total = 0;
     assert_int_equal(language.states, S * (1 + S) * (1 + S) * (1 + S));
     assert_true(language.length == LEAVES && language.words == V && language.classes == 1);
@@ -93,7 +91,7 @@ TEST_IN_DIR(a_chain_says_what_its_grammar_says)
  * them. */
 TEST_IN_DIR(sentences_are_independent)
 {
-    AUTO(cs_synthetic) language = own_distribution(state, ",length=19");
+    CS_AUTO(cs_synthetic) language = own_distribution(state, ",length=19");
     const int32_t w[19] = {0, 2, 1, -1, -1, 2, 0, 0, 1, 1, -1, 2, 2, 0, -1, 1, 2, -1, 0},
                   third[LEAVES] = {2, -1, 0, -1, -1, -1, -1, -1};
     const double p = sentence(w) * sentence(w + LEAVES) * sentence(third);
@@ -109,29 +107,21 @@ TEST_IN_DIR(sentences_are_independent)
 /* Rows sum to 1, a state's first leaf to the last, and classes are roots of one grammar. */
 TEST(drawn_grammars_have_roots_for_classes)
 {
-    AUTO(cs_synthetic) language = distribution_of(
-                           "grammar:symbols=3,depth=2,words=5,classes=3,concentration=0.3,seed=4"),
-                       one = distribution_of(
-                           "grammar:symbols=3,depth=2,words=5,concentration=0.3,seed=4");
+    CS_AUTO(cs_synthetic)
+    language =
+        distribution_of("grammar:symbols=3,depth=2,words=5,classes=3,concentration=0.3,seed=4"),
+    one = distribution_of("grammar:symbols=3,depth=2,words=5,concentration=0.3,seed=4");
     const int64_t h = language.states;
     const int32_t w[] = {1, 0, 4, 2};
-    double mean = 0;
     assert_int_equal(h, 48);
     for (int64_t i = 0; i < 3 * h; ++i) {
-        double row = 0, emitted = 0;
-        for (int64_t j = 0; j < h; ++j) {
-            row += language.next[i * h + j];
-        }
-        for (int64_t v = 0; v < 5; ++v) {
-            emitted += language.emit[i * 5 + v];
-        }
+        double row = SUM(j, 0, h, language.next[i * h + j]);
+        double emitted = SUM(v, 0, 5, language.emit[i * 5 + v]);
         assert_near(row, 1, 1e-13);
         assert_near(emitted, 1, 1e-13);
     }
-    for (int64_t c = 0; c < 3; ++c) {
-        assert_true(forward(&language, c, 4, w) != forward(&language, (c + 1) % 3, 4, w));
-        mean += forward(&language, c, 4, w) / 3;
-    }
+    assert_each(c, 0, 3, forward(&language, c, 4, w) != forward(&language, (c + 1) % 3, 4, w));
+    double mean = SUM(c, 0, 3, forward(&language, c, 4, w) / 3);
     assert_near(mean, forward(&one, 0, 4, w), 1e-14);
 }
 
@@ -172,7 +162,7 @@ TEST_IN_DIR(what_is_no_grammar_is_refused)
 
 static cs_status read_distribution(const char *source)
 {
-    AUTO(cs_synthetic) language = {0};
+    CS_AUTO(cs_synthetic) language = {0};
     cs_status status = cs_synthetic_parse(source, &language);
     return status;
 }

@@ -69,26 +69,19 @@ static cs_corpus in_proportion(const char *source)
 
 static void assert_proportional(const cs_csr *a, const cs_csr *b)
 {
-    double of_a = 0, of_b = 0;
     assert_true(a->rows == b->rows && a->cols == b->cols && cs_csr_nnz(a) == cs_csr_nnz(b));
-    for (int64_t e = 0; e < cs_csr_nnz(a); ++e) {
-        of_a += a->val[e];
-        of_b += b->val[e];
-    }
-    for (int64_t i = 0; i < a->rows; ++i) {
-        assert_int_equal(a->ptr[i + 1], b->ptr[i + 1]);
-    }
-    for (int64_t e = 0; e < cs_csr_nnz(a); ++e) {
-        assert_int_equal(a->col[e], b->col[e]);
-        assert_near(a->val[e] / of_a, b->val[e] / of_b, 1e-15);
-    }
+    double of_a = SUM(e, 0, cs_csr_nnz(a), a->val[e]);
+    double of_b = SUM(e, 0, cs_csr_nnz(a), b->val[e]);
+    assert_each(i, 0, a->rows, a->ptr[i + 1] == b->ptr[i + 1]);
+    assert_each(e, 0, cs_csr_nnz(a), a->col[e] == b->col[e]);
+    assert_each(e, 0, cs_csr_nnz(a), fabs(a->val[e] / of_a - (b->val[e] / of_b)) <= 1e-15);
 }
 
 /* The same rows, entries and class masses. A unit is 2^-61 of the whole, and an entry takes fewer
  * than a thousand units. */
 static void assert_population(const char *source, const cs_corpus *corpus, const cs_cooc_options *o)
 {
-    AUTO(cs_cooc) a = population_of(source, o), b = {0};
+    CS_AUTO(cs_cooc) a = population_of(source, o), b = {0};
     OK(cs_cooc_build(corpus, o, &b));
     assert_proportional(&a.matrix.a, &b.matrix.a);
     assert_proportional(&a.matrix.row_label, &b.matrix.row_label);
@@ -118,10 +111,10 @@ TEST_IN_DIR(populations_are_texts_in_proportion)
     cs_corpus corpus = in_proportion(source);
     for (int i = 0; i < SPECS * CONTEXTS * 2 * 3; ++i) {
         const int way = i / (2 * SPECS * CONTEXTS);
-        AUTO(cs_plan_file) parts = {0};
         cs_cooc_options o =
             options_of("ar", contexts[i / SPECS % CONTEXTS], i / (SPECS * CONTEXTS) % 2);
-        OK(cs_objective_parse_held(specs[i % SPECS], &parts, &o.objective));
+        AUTO_OK(cs_plan_file, parts,
+                cs_objective_parse_held(specs[i % SPECS], &parts, &o.objective));
         o.max_length = way == 0 ? 0 : 3;
         o.stride = way == 1;
         o.weight_by_document = way == 2;
@@ -146,7 +139,7 @@ static double metric_of(const cs_population_rows *rows, const char *metric, cons
 static double measured(const char *source, const cs_cooc_options *o, const char *metric)
 {
     const cs_connectivity_options spectrum = {.threads = 1};
-    AUTO(cs_cooc) cooc = population_of(source, o);
+    CS_AUTO(cs_cooc) cooc = population_of(source, o);
     AUTO_OK(cs_population_rows, rows,
             cs_population_rows_of_matrix(&cooc.matrix.a, &spectrum, &rows));
     const double value = metric_of(&rows, metric, "plug-in");
@@ -158,11 +151,9 @@ TEST(independent_words_have_one_singular_value)
 {
     static const char *const specs[] = {"ar", "masked:unmasked=2", "permuted-ar"};
     const char *source = "markov:order=0,concentration=inf,states=5";
-    double p[5], sum = 0, entropy = 0;
-    for (int v = 0; v < 5; ++v) {
-        p[v] = 1 / (v + 2.0);
-        sum += p[v];
-    }
+    double sum = 0, entropy = 0;
+    ARRAY(double, p, 5, v, 1 / (v + 2.0));
+    sum += SUM(v, 0, 5, p[v]);
     for (int v = 0; v < 5; ++v) {
         entropy -= p[v] / sum * log(p[v] / sum);
     }
@@ -219,7 +210,7 @@ TEST(entropy_is_the_mean_score)
 {
     const char *source = "hmm:states=3,words=3,classes=2,concentration=0.5,length=4";
     cs_cooc_options o = options_of("ar", "all", false);
-    AUTO(cs_corpus) one = loaded("hmm:states=3,words=3,length=4,documents=1,classes=2", NULL);
+    CS_AUTO(cs_corpus) one = loaded("hmm:states=3,words=3,length=4,documents=1,classes=2", NULL);
     double mean = 0;
     AUTO_OK(cs_synthetic, language, cs_synthetic_parse(source, &language));
     one.held_out[0] = 0;
@@ -242,11 +233,8 @@ TEST_IN_DIR(long_documents_need_no_texts)
     enum { S = 40, SHOWN = 30 };
     const double q = 0.8, lambda = 2 * q - 1, kappa = 1.0 / (S - SHOWN);
     char source[300];
-    double c = 0;
     (void)snprintf(source, sizeof source, "%s,length=%d", symmetric(state, q), S);
-    for (int d = 1; d < S; ++d) {
-        c += 2.0 * (S - d) / (S * (S - 1.0)) * pow(lambda, d);
-    }
+    double c = SUM(d, 1, S, 2.0 * (S - d) / (S * (S - 1.0)) * pow(lambda, d));
     const double sigma2 = kappa + (1 - kappa) * c;
     cs_cooc_options o = options_of("masked:unmasked=30", "unique", false);
     assert_near(measured(source, &o, "sum_sigma2"), 1 + sigma2, 1e-12);
@@ -257,7 +245,7 @@ TEST_IN_DIR(long_documents_need_no_texts)
 
 TEST(what_is_no_matrix_is_refused)
 {
-    AUTO(cs_corpus) c = {0};
+    CS_AUTO(cs_corpus) c = {0};
     cs_cooc cooc = {0};
     cs_cooc_options document = options_of("ar", "document", false),
                     all = options_of("ar", "all", false);
@@ -281,16 +269,16 @@ TEST(samples_come_to_the_population)
     enum { N = 300, SAMPLES = 40 };
     cs_cooc_options o = options_of("ar", "all", false);
     char source[128];
-    double mean = 0, squares = 0;
-    AUTO(cs_cooc) truth = population_of("markov:states=4,classes=2,length=4,concentration=0.5", &o);
-    for (int64_t e = 0; e < cs_csr_nnz(&truth.matrix.a); ++e) {
-        squares += pow(truth.matrix.a.val[e] / truth.mass, 2);
-    }
+    double mean = 0;
+    CS_AUTO(cs_cooc) truth =
+        population_of("markov:states=4,classes=2,length=4,concentration=0.5", &o);
+    double squares =
+        SUM(e, 0, cs_csr_nnz(&truth.matrix.a), pow(truth.matrix.a.val[e] / truth.mass, 2));
     for (int i = 0; i < SAMPLES; ++i) {
         (void)snprintf(
             source, sizeof source,
             "markov:states=4,classes=2,length=4,concentration=0.5,documents=%d,sample=%d", N, i);
-        AUTO(cs_corpus) corpus = loaded(source, NULL);
+        CS_AUTO(cs_corpus) corpus = loaded(source, NULL);
         AUTO_OK(cs_cooc, cooc, cs_cooc_build(&corpus, &o, &cooc));
         double off = squares;
         for (int64_t r = 0; r < cooc.matrix.a.rows; ++r) {
@@ -319,8 +307,8 @@ TEST(estimates_are_listed_with_the_truth)
     static const char *const source = "markov:states=6,length=8,documents=60,concentration=0.3";
     cs_population_plan plan = {
         .build = options_of("ar", "all", false), .spectrum = {.threads = 1}, .seed = 1};
-    AUTO(cs_corpus) corpus = loaded(source, NULL);
-    AUTO_FREE char *why = NULL;
+    CS_AUTO(cs_corpus) corpus = loaded(source, NULL);
+    CS_AUTO_FREE char *why = NULL;
     plan.build.max_length = 4;
     plan.build.stride = 1;
     plan.build.split = CS_SPLIT_TRAIN;
@@ -346,7 +334,7 @@ TEST(threads_and_memory_change_nothing)
     cs_cooc_options one = options_of("masked:unmasked=2", "all", true), two = one;
     two.threads = 3;
     two.memory_budget = 1 << 20;
-    AUTO(cs_cooc) a = population_of(source, &one), b = population_of(source, &two);
+    CS_AUTO(cs_cooc) a = population_of(source, &one), b = population_of(source, &two);
     assert_true(b.runs > a.runs);
     b.runs = a.runs;
     assert_same_cooc(&a, &b);
@@ -376,7 +364,7 @@ TEST_IN_DIR(a_stored_population_is_read_again)
         assert_same_csr(&store.cooc.matrix.a, &cooc.matrix.a);
         assert_int_equal(store.corpus.documents, cooc.matrix.a.rows);
         for (int64_t r = 0; r < cooc.matrix.a.rows; ++r) {
-            AUTO_FREE char *text = NULL;
+            CS_AUTO_FREE char *text = NULL;
             OK(cs_cooc_row_text(&store, r, &text));
             assert_true(text[0] != '\0');
         }
@@ -387,8 +375,8 @@ static cs_cooc_options small_build;
 
 static cs_status build_small(const char *path)
 {
-    AUTO(cs_corpus) population = {0};
-    AUTO(cs_cooc) cooc = {0};
+    CS_AUTO(cs_corpus) population = {0};
+    CS_AUTO(cs_cooc) cooc = {0};
     cs_status status = cs_synthetic_population_of(path, 0, 0, &population);
     if (status == CS_OK) status = cs_cooc_build(&population, &small_build, &cooc);
     return status;

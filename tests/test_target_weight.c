@@ -28,11 +28,11 @@ static cs_objective nth(int n, cs_plan_file *held)
 
 /* Of all plans of the objective without target weights: their table, and 1 / n over each target's
  * weight. Returns n. */
-static int by_hand(cs_objective o, int64_t s, double table[PLAN_CELLS], double factor[PLAN_LONGEST])
+static int64_t by_hand(cs_objective o, int64_t s, double table[PLAN_CELLS],
+                       double factor[PLAN_LONGEST])
 {
     static plan_tally t;
     double w[PLAN_LONGEST] = {0};
-    int n = 0;
     memset(&t, 0, sizeof t);
     o.target_weight = CS_TARGETS_PLAN;
     OK(cs_plan_enumerate(&o, s, 1 << 20, plan_tally_add, &t));
@@ -40,9 +40,7 @@ static int by_hand(cs_objective o, int64_t s, double table[PLAN_CELLS], double f
     for (int c = 0; c < PLAN_CELLS; ++c) {
         w[c % PLAN_LONGEST] += t.table[c];
     }
-    for (int k = 0; k < PLAN_LONGEST; ++k) {
-        n += w[k] > 0;
-    }
+    int64_t n = COUNT(k, 0, PLAN_LONGEST, w[k] > 0);
     for (int k = 0; k < PLAN_LONGEST; ++k) {
         factor[k] = w[k] > 0 ? 1 / (double)n / w[k] : 0;
     }
@@ -64,7 +62,7 @@ TEST(distributions_are_those_of_all_plans)
     static plan_tally all;
     int uneven = 0;
     for (int i = 0; i < (plan_spec_count() + MIXTURES) * 4 * 5; ++i) {
-        AUTO(cs_plan_file) held = {0};
+        CS_AUTO(cs_plan_file) held = {0};
         cs_objective o = nth(i / 20, &held);
         double factor[PLAN_LONGEST], *factors = NULL;
         int64_t s = 2 + i % 5;
@@ -74,7 +72,7 @@ TEST(distributions_are_those_of_all_plans)
         if (cs_objective_check(&o) == CS_OK && plan_exists(&o, s)) {
             const char *name = i / 20 < plan_spec_count() ? plan_spec(i / 20) : "more";
             double predicted = 0, sum[PLAN_LONGEST] = {0};
-            int n = by_hand(o, s, want, factor);
+            int64_t n = by_hand(o, s, want, factor);
             AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, s, &pairs));
             OK(cs_objective_predicted(&o, s, &predicted));
             assert_true(near(pairs.predicted, predicted));
@@ -112,36 +110,34 @@ TEST(draws_are_weighed_by_the_factors)
     for (int i = 0; i < (plan_spec_count() + MIXTURES) * 3; ++i) {
         static double table[PLAN_CELLS];
         double factor[PLAN_LONGEST], *factors = NULL;
-        AUTO(cs_plan_file) held = {0};
+        CS_AUTO(cs_plan_file) held = {0};
         cs_task task = {.objective = nth(i / 3, &held), .two_stream = i % 3 == 2};
         cs_form form = i % 3 == 1 ? CS_FORM_LINEAR : CS_FORM_TWO_STREAM;
         cs_model_config config = batch_config(form);
         cs_task uniform = task;
-        AUTO(cs_plan) plain = {0}, leveled = {0};
         uniform.objective.target_weight = CS_TARGETS_UNIFORM;
         (void)by_hand(task.objective, LENGTH, table, factor);
         OK(cs_target_factors(&uniform.objective, LENGTH, &factors));
-        OK(cs_plan_init(&plain, LENGTH));
-        OK(cs_plan_init(&leveled, LENGTH));
+        AUTO_OK(cs_plan, plain, cs_plan_init(&plain, LENGTH));
+        AUTO_OK(cs_plan, leveled, cs_plan_init(&leveled, LENGTH));
         leveled.factor = factors;
         for (int64_t step = 0; step < 20; ++step) {
             cs_rng one = cs_rng_at(1, CS_STREAM_TEST, (uint64_t)step), two = one;
             OK(cs_plan_sample(&task.objective, &one, &plain));
             OK(cs_plan_sample(&uniform.objective, &two, &leveled));
-            for (int64_t k = 0; k < LENGTH; ++k) {
-                assert_int_equal(plain.group[k], leveled.group[k]);
-                assert_true(near(leveled.weight[k], plain.weight[k] * factor[k]));
-            }
+            assert_each(k, 0, LENGTH, plain.group[k] == leveled.group[k]);
+            assert_each(k, 0, LENGTH, near(leveled.weight[k], plain.weight[k] * factor[k]));
             const cs_example example = {batch_text, LENGTH, 0, NULL, NULL};
-            AUTO(cs_batch) a = {0}, b = {0};
-            OK(cs_batch_build(&(cs_batch_order){&task, &config, 1, step, NULL}, &example, 1, &a));
-            OK(cs_batch_build(&(cs_batch_order){&uniform, &config, 1, step, NULL}, &example, 1,
-                              &b));
+            AUTO_OK(
+                cs_batch, a,
+                cs_batch_build(&(cs_batch_order){&task, &config, 1, step, NULL}, &example, 1, &a));
+            AUTO_OK(cs_batch, b,
+                    cs_batch_build(&(cs_batch_order){&uniform, &config, 1, step, NULL}, &example, 1,
+                                   &b));
             assert_int_equal(a.events, b.events);
-            for (int64_t r = 0; r < a.events; ++r) {
-                assert_int_equal(a.loss.place[r], b.loss.place[r]);
-                assert_true(near(b.loss.weight[r], a.loss.weight[r] * factor[a.loss.place[r]]));
-            }
+            assert_each(r, 0, a.events, a.loss.place[r] == b.loss.place[r]);
+            assert_each(r, 0, a.events,
+                        near(b.loss.weight[r], a.loss.weight[r] * factor[a.loss.place[r]]));
         }
         cs_free(factors);
     }
@@ -224,7 +220,7 @@ static cs_objective as_file(cs_objective o, int64_t s, cs_plan_file *file)
     (void)by_hand(o, s, table, t.factor);
     o.target_weight = CS_TARGETS_PLAN;
     OK(cs_plan_enumerate(&o, s, 1 << 12, write_plan, &t));
-    AUTO_FREE char *text = cs_format("{\"plans\": [%s]}", t.text);
+    CS_AUTO_FREE char *text = cs_format("{\"plans\": [%s]}", t.text);
     plan_temporary(path);
     plan_write(path, text);
     OK(cs_plan_file_read(path, file));
@@ -257,13 +253,10 @@ TEST(matrices_are_those_of_all_plans)
 {
     static const char *const modes[] = {"all", "nearest:2", "each:3", "document", "unique"};
     enum { DOCUMENTS = 9, LENGTH = 5 };
-    int64_t length[DOCUMENTS];
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        length[d] = LENGTH;
-    }
-    AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, 6, 0, 3);
+    ARRAY(int64_t, length, DOCUMENTS, d, LENGTH);
+    CS_AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, 6, 0, 3);
     for (int i = 0; i < (plan_spec_count() + MIXTURES) * 10; ++i) {
-        AUTO(cs_plan_file) held = {0}, file = {0};
+        CS_AUTO(cs_plan_file) held = {0}, file = {0};
         cs_cooc_options o = {.objective = nth(i / 10, &held), .threads = 1};
         cs_cooc uniform, brute;
         o.objective.target_weight = CS_TARGETS_UNIFORM;
@@ -288,7 +281,7 @@ TEST(columns_are_positions)
 {
     enum { LENGTH = 8, DRAWS = 20000 };
     int64_t length = LENGTH;
-    AUTO(cs_corpus) corpus = small_corpus(1, &length, LENGTH, 0, 3);
+    CS_AUTO(cs_corpus) corpus = small_corpus(1, &length, LENGTH, 0, 3);
     corpus.held_out[0] = 0;
     for (int32_t i = 0; i < LENGTH; ++i) {
         corpus.token[i] = i;
@@ -297,7 +290,6 @@ TEST(columns_are_positions)
                          .draws = DRAWS,
                          .threads = 1};
     cs_examples_options wanted = {.objective = &o.objective, .length = LENGTH};
-    AUTO(cs_examples) examples = {0};
     double sum[LENGTH] = {0}, mass[LENGTH];
     OK(cs_context_parse("document", &o.context));
     AUTO_OK(cs_cooc, c, cs_cooc_build(&corpus, &o, &c));
@@ -305,7 +297,7 @@ TEST(columns_are_positions)
     for (int64_t e = 0; e < a->ptr[a->rows]; ++e) {
         sum[a->col[e]] += a->val[e] * (c.exact ? c.unit : 1) / c.mass;
     }
-    OK(cs_examples_of(&corpus, &wanted, &examples));
+    AUTO_OK(cs_examples, examples, cs_examples_of(&corpus, &wanted, &examples));
     OK(cs_examples_mass(&examples, &o.objective, LENGTH, mass));
     for (int k = 1; k < LENGTH; ++k) {
         const double most = 3; /* a position is a target in a third of the plans or more */
@@ -320,12 +312,11 @@ TEST(columns_are_positions)
 TEST(target_weights_are_said_and_read)
 {
     cs_objective o = plan_objective("diverse-ar:t=3,target-weight=uniform"), back;
-    AUTO(cs_plan_file) held = {0};
     json_auto_t *json = NULL;
-    AUTO_FREE char *text = cs_objective_describe(&o);
+    CS_AUTO_FREE char *text = cs_objective_describe(&o);
     assert_string_equal(text, "diverse-ar(t=3,target-weight=uniform)");
     OK(cs_objective_to_json(&o, &json));
-    OK(cs_objective_from_json(json, &held, &back));
+    AUTO_OK(cs_plan_file, held, cs_objective_from_json(json, &held, &back));
     assert_int_equal(back.target_weight, CS_TARGETS_UNIFORM);
     assert_int_equal(json_object_del(json, "target_weight"), 0); /* an older file */
     OK(cs_objective_from_json(json, &held, &back));
@@ -339,7 +330,7 @@ TEST(target_weights_are_said_and_read)
     OK(cs_objective_parse_held("mix:0.5*ar+0.5*masked(mask-ratio=0.5),target-weight=uniform", &held,
                                &o));
     assert_fails(cs_pairs_of(&o, 64, &pairs), CS_ERR_USAGE, "expands to");
-    AUTO_FREE double *factor = NULL;
+    CS_AUTO_FREE double *factor = NULL;
     OK(cs_target_factors(&o, 64, &factor)); /* training and draws need no list */
     assert_true(factor[0] > 1.9 && factor[1] < 1);
 }

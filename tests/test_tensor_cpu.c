@@ -97,7 +97,7 @@ TEST_EACH_UNIT(test_reference)
     if (!cs_cpu_kernels_named(unit)) {
         skip();
     }
-    AUTO(cs_backend) *backend = open_cpu(3, unit);
+    CS_AUTO(cs_backend) *backend = open_cpu(3, unit);
     for (const cs_tensor_case *c = cs_tensor_cases; c->name; ++c) {
         if (!cs_tensor_compare(backend, c, why)) {
             fail_msg("%s, %s: %s", unit, c->name, why);
@@ -126,7 +126,7 @@ TEST_EACH_UNIT(test_large)
     if (!cs_cpu_kernels_named(unit)) {
         skip();
     }
-    AUTO(cs_backend) *backend = open_cpu(2, unit);
+    CS_AUTO(cs_backend) *backend = open_cpu(2, unit);
     if (!cs_tensor_compare(backend, &large, why)) {
         fail_msg("%s, %s: %s", unit, large.name, why);
     }
@@ -143,12 +143,12 @@ TEST_EACH_UNIT(test_large)
 static uint64_t bits_after(int threads, const cs_tensor_case *what)
 {
     const cs_adamw hyper = {0.01F, 0.9F, 0.99F, 1e-8F, 0.1F, 1.0F, 0.1F, 0.01F};
-    AUTO(cs_backend) *backend = open_cpu(threads, NULL);
-    AUTO_BY(cs_tensor_close, cs_tensor_world) world = {0};
+    CS_AUTO(cs_backend) *backend = open_cpu(threads, NULL);
+    CS_AUTO_BY(cs_tensor_close, cs_tensor_world) world = {0};
     uint64_t hash = 14695981039346656037U;
     cs_tensor_open(&world, what, backend, true);
     for (int step = 0; step < 2; ++step) {
-        AUTO(cs_tensor_result) result = {0};
+        CS_AUTO(cs_tensor_result) result = {0};
         cs_tensor_step(&world, &result);
         for (int i = 0; i < result.blocks; ++i) {
             const unsigned char *byte = (const unsigned char *)result.block[i].x;
@@ -207,13 +207,11 @@ static void visit_after(void *ctx, int64_t row, int64_t rows, int64_t col, int64
 TEST(test_parts)
 {
     const int64_t m = 3, n = 1100, k = 16400;
-    AUTO(cs_backend) *backend = open_cpu(2, NULL);
-    float *a = test_zeros(m * k, sizeof *a), *b = test_zeros(n * k, sizeof *b);
+    CS_AUTO(cs_backend) *backend = open_cpu(2, NULL);
+    float *b = test_zeros(n * k, sizeof *b);
     float *c = test_zeros(m * n, sizeof *c);
     visits *v = test_zeros(1, sizeof *v);
-    for (int64_t i = 0; i < m * k; ++i) {
-        a[i] = (float)(i % 3 - 1);
-    }
+    ARRAY(float, a, (m * k), i, (float)(i % 3 - 1));
     for (int64_t j = 0; j < n; ++j) {
         for (int64_t s = 0; s < k; ++s) {
             b[j * k + s] = (float)((s + j) % 5 - 2);
@@ -273,10 +271,8 @@ TEST_EACH_UNIT(test_functions)
     if (!kernels) {
         skip();
     }
-    static float x[GRID], y[GRID], z[GRID];
-    for (int i = 0; i < GRID; ++i) {
-        x[i] = (float)(i - GRID / 2) * 0.0012F;
-    }
+    static float y[GRID], z[GRID];
+    ARRAY(float, x, GRID, i, (float)(i - GRID / 2) * 0.0012F);
     for (int act = CS_ACT_GELU_TANH; act <= CS_ACT_TANH; ++act) {
         memcpy(z, x, sizeof z);
         kernels->activate((cs_activation)act, GRID, z, y);
@@ -335,8 +331,8 @@ TEST(test_memory)
 {
     int64_t failed = 0;
     for (bool done = false; !done; ++failed) {
-        AUTO(cs_backend) *backend = NULL;
-        AUTO_BY(cs_tensor_close, cs_tensor_world) world = {0};
+        CS_AUTO(cs_backend) *backend = NULL;
+        CS_AUTO_BY(cs_tensor_close, cs_tensor_world) world = {0};
         const cs_adamw hyper = {.learning_rate = 0.01F, .eps = 1, .bias1 = 1, .bias2 = 1};
         (void)cs_mem_fail_at(failed == 0 ? 1 : 0);
         cs_status status = cs_backend_cpu(2, &backend);
@@ -369,12 +365,12 @@ TEST(test_memory)
 TEST(test_interrupt)
 {
     const cs_adamw hyper = {.learning_rate = 1, .eps = 1, .bias1 = 1, .bias2 = 1};
-    AUTO(cs_backend) *backend = open_cpu(2, NULL);
+    CS_AUTO(cs_backend) *backend = open_cpu(2, NULL);
     float value[] = {1, 2, 3}, grad[] = {0, 0, 0}, m[] = {4, 4, 4}, v[] = {0, 0, 0};
     const uint8_t decay[3] = {0};
     double norm = 0;
     const cs_update update = {3, value, grad, m, v, decay, &norm, &hyper};
-    AUTO_BY(cs_tensor_close, cs_tensor_world) world = {0};
+    CS_AUTO_BY(cs_tensor_close, cs_tensor_world) world = {0};
     cs_tensor_open(&world, &large, backend, true);
     cs_interrupt_set();
     assert_int_equal(cs_run_forward(world.run), CS_ERR_INTERRUPT);

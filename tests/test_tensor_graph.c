@@ -59,7 +59,7 @@ static void drop(small *s)
 
 TEST(bad_shapes_are_named)
 {
-    AUTO(cs_graph) g = {0};
+    CS_AUTO(cs_graph) g = {0};
     cs_graph_init(&g, true);
     int rows = cs_graph_rows(&g, 2, 3);
     int w = cs_graph_param(&g, "matrix", 4, 7, 0, true);
@@ -81,7 +81,7 @@ TEST(bad_shapes_are_named)
 TEST(views_cover_their_tensor_once)
 {
     for (int64_t width = 1; width <= 3; ++width) { /* of the third view; 2 covers 6 columns */
-        AUTO(cs_graph) g = {0};
+        CS_AUTO(cs_graph) g = {0};
         cs_graph_init(&g, true);
         int rows = cs_graph_rows(&g, 1, 2);
         int index = cs_graph_index(&g, rows, "token");
@@ -130,7 +130,7 @@ static void write_operand(void *ctx, cs_operand *operand)
 
 TEST(gradients_are_written_then_added)
 {
-    AUTO_BY(drop, small) s = {0};
+    CS_AUTO_BY(drop, small) s = {0};
     emit(&s, true);
     OK(cs_graph_finish(&s.graph));
     trace t = {.graph = &s.graph};
@@ -145,7 +145,7 @@ TEST(gradients_are_written_then_added)
  * to the maker of the tensor, found here from the operations' own records. */
 TEST(living_gradients_do_not_overlap)
 {
-    AUTO_BY(drop, small) s = {0};
+    CS_AUTO_BY(drop, small) s = {0};
     emit(&s, true);
     cs_graph *g = &s.graph;
     OK(cs_graph_finish(g));
@@ -186,7 +186,7 @@ TEST(living_gradients_do_not_overlap)
 
 TEST(inference_shares_what_training_keeps)
 {
-    AUTO_BY(drop, small) train = {0}, infer = {0};
+    CS_AUTO_BY(drop, small) train = {0}, infer = {0};
     emit(&train, true);
     emit(&infer, false);
     cs_graph_keep(&infer.graph, infer.first);
@@ -239,7 +239,7 @@ TEST(shared_memory_gives_the_same_loss)
     double loss[2];
     for (int training = 0; training < 2; ++training) {
         AUTO_OK(cs_backend, *backend, cs_backend_ref64(&backend));
-        AUTO_BY(drop, small) s = {0};
+        CS_AUTO_BY(drop, small) s = {0};
         emit(&s, training);
         OK(cs_graph_finish(&s.graph));
         OK(cs_params_allocate(&s.params, backend, training));
@@ -312,9 +312,8 @@ TEST(params_move_through_every_type)
 {
     cs_status (*const make[])(cs_backend **) = {cs_backend_ref, cs_backend_ref64};
     for (int i = 0; i < 2; ++i) {
-        AUTO(cs_backend) *backend = NULL;
-        AUTO(cs_params) params = {0};
-        OK(make[i](&backend));
+        CS_AUTO(cs_params) params = {0};
+        AUTO_OK(cs_backend, *backend, make[i](&backend));
         int64_t a = cs_params_add(&params, "a", 3, 5, true),
                 b = cs_params_add(&params, "b", 1, 7, false);
         assert_int_equal(cs_params_find(&params, "b"), b);
@@ -340,9 +339,9 @@ TEST(params_move_through_every_type)
 
 static cs_status build_once(void)
 {
-    AUTO(cs_backend) *backend = NULL;
-    AUTO_BY(drop, small) s = {0};
-    AUTO(cs_run) *run = NULL;
+    CS_AUTO(cs_backend) *backend = NULL;
+    CS_AUTO_BY(drop, small) s = {0};
+    CS_AUTO(cs_run) *run = NULL;
     cs_graph *g = &s.graph;
     cs_graph_init(g, true);
     int rows = cs_graph_rows(g, 2, 3), index = cs_graph_index(g, rows, "token");

@@ -17,7 +17,7 @@ static const cs_tensor_case *const TRAINED[] = {cs_tensor_cases, cs_tensor_part_
 
 TEST(test_gradients)
 {
-    AUTO(cs_backend) *backend = double_backend();
+    CS_AUTO(cs_backend) *backend = double_backend();
     char why[CS_TENSOR_WHY];
     for (int list = 0; list < 2; ++list) {
         for (const cs_tensor_case *c = TRAINED[list]; c->name; ++c) {
@@ -42,12 +42,11 @@ static int fails_idle(const cs_tensor_case *list, cs_backend *backend, cs_op_kin
     char why[CS_TENSOR_WHY];
     int cases = 0;
     for (const cs_tensor_case *c = list; c->name; ++c) {
-        AUTO_BY(cs_tensor_close, cs_tensor_world) world = {0};
+        CS_AUTO_BY(cs_tensor_close, cs_tensor_world) world = {0};
         cs_tensor_open(&world, c, backend, true);
-        bool has = false, still = world.net.stillness;
-        for (int64_t i = 0; i < world.net.graph.ops; ++i) {
-            has = has || (world.net.graph.op[i].kind == kind && world.net.graph.op[i].backward);
-        }
+        bool still = world.net.stillness;
+        bool has = ANY(i, 0, world.net.graph.ops,
+                       (world.net.graph.op[i].kind == kind && world.net.graph.op[i].backward));
         if (has && !still) {
             ++cases;
             if (cs_tensor_check_gradients(c, backend, why)) {
@@ -61,7 +60,7 @@ static int fails_idle(const cs_tensor_case *list, cs_backend *backend, cs_op_kin
 /* The check of gradients sees a backward function that does nothing. */
 TEST(test_idle_backward)
 {
-    AUTO(cs_backend) *backend = double_backend();
+    CS_AUTO(cs_backend) *backend = double_backend();
     for (int kind = 0; kind < CS_OP_COUNT; ++kind) {
         cs_status (*works)(const cs_run *, const cs_op *) = backend->backward[kind];
         int cases = 0;
@@ -92,7 +91,7 @@ TEST(test_float)
 
 static void both(void (*check)(cs_backend *backend))
 {
-    AUTO(cs_backend) *backend = double_backend();
+    CS_AUTO(cs_backend) *backend = double_backend();
     check(backend);
     cs_backend_free(&backend);
     OK(cs_backend_ref(&backend));
@@ -142,10 +141,10 @@ TEST(test_adamw)
 /* The same outputs where nothing is dropped, in less memory. */
 TEST(test_evaluation)
 {
-    AUTO(cs_backend) *backend = double_backend();
+    CS_AUTO(cs_backend) *backend = double_backend();
     int same = 0;
     for (const cs_tensor_case *c = cs_tensor_cases; c->name; ++c) {
-        AUTO_BY(cs_tensor_close, cs_tensor_world) train = {0}, eval = {0};
+        CS_AUTO_BY(cs_tensor_close, cs_tensor_world) train = {0}, eval = {0};
         cs_tensor_open(&train, c, backend, true);
         cs_tensor_open(&eval, c, backend, false);
         cs_tensor_poison(&train);
@@ -165,7 +164,7 @@ TEST(test_evaluation)
 TEST(test_shared_logits)
 {
     for (int other = 0; other < 3; ++other) { /* reader before, reader behind, none */
-        AUTO(cs_graph) g = {0};
+        CS_AUTO(cs_graph) g = {0};
         cs_graph_init(&g, true);
         int rows = cs_graph_rows(&g, 2, 3), table = cs_graph_param(&g, "t", 6, 4, 0, true);
         int index = cs_graph_index(&g, rows, "i"), weight = cs_graph_input(&g, rows, 1, "weight");

@@ -66,10 +66,7 @@ static void set_all(const char *name, double value)
 {
     int64_t number = number_of(name);
     const cs_param *p = &world.net.params.param[number];
-    double *x = test_zeros(p->rows * p->cols, sizeof *x);
-    for (int64_t i = 0; i < p->rows * p->cols; ++i) {
-        x[i] = value;
-    }
+    ARRAY(double, x, (p->rows * p->cols), i, value);
     OK(cs_params_set64(&world.net.params, number, CS_PARAM_VALUE, x));
 }
 
@@ -132,10 +129,7 @@ TEST(test_linear)
     double *y = tensor_of(world.net.output[0]);
     for (int64_t r = 0; r < 21; ++r) {
         for (int64_t o = 0; o < 9; ++o) {
-            double sum = 0;
-            for (int64_t i = 0; i < 5; ++i) {
-                sum += x[r * 5 + i] * w[o * 5 + i];
-            }
+            double sum = SUM(i, 0, 5, x[r * 5 + i] * w[o * 5 + i]);
             assert_true(fabs(sum + b[o] - y[r * 9 + o]) < 1e-13);
         }
     }
@@ -153,14 +147,11 @@ TEST(test_layer_norm)
     double *x = param_of("x", CS_PARAM_VALUE), *y = tensor_of(o->y);
     double *mean = tensor_of(o->mean), *rstd = tensor_of(o->rstd);
     for (int64_t r = 0; r < 15; ++r) {
-        double sum = 0, square = 0, sum_y = 0, square_y = 0;
-        for (int64_t c = 0; c < 7; ++c) {
-            sum += x[r * 7 + c];
-            square += x[r * 7 + c] * x[r * 7 + c];
-            sum_y += y[r * 7 + c];
-            square_y += y[r * 7 + c] * y[r * 7 + c];
-            assert_true(fabs(y[r * 7 + c] - (x[r * 7 + c] - mean[r]) * rstd[r]) < 1e-14);
-        }
+        double sum = SUM(c, 0, 7, x[r * 7 + c]);
+        double square = SUM(c, 0, 7, x[r * 7 + c] * x[r * 7 + c]);
+        double sum_y = SUM(c, 0, 7, y[r * 7 + c]);
+        double square_y = SUM(c, 0, 7, y[r * 7 + c] * y[r * 7 + c]);
+        assert_each(c, 0, 7, fabs(y[r * 7 + c] - (x[r * 7 + c] - mean[r]) * rstd[r]) < 1e-14);
         double var = square / 7 - sum * sum / 49;
         assert_true(fabs(mean[r] - sum / 7) < 1e-14);
         assert_true(fabs(rstd[r] - 1 / sqrt(var + 1e-5)) < 1e-12 * rstd[r]);
@@ -185,10 +176,8 @@ TEST(test_attention)
             double total = 0, sum[HD] = {0};
             for (int64_t j = 0; j < keys; ++j) {
                 int64_t row = b * L + j, at = i % L + 1;
-                double score = 0;
-                for (int64_t c = 0; c < HD; ++c) {
-                    score += q[i * C + h * HD + c] * k[row * C + h * HD + c] / sqrt(3.0);
-                }
+                double score =
+                    SUM(c, 0, HD, q[i * C + h * HD + c] * k[row * C + h * HD + c] / sqrt(3.0));
                 score += table[cs_relative_bucket(j - at, 8, 5, 1) * H + h];
                 total += exp(score);
                 for (int64_t c = 0; c < HD; ++c) {
@@ -206,10 +195,8 @@ TEST(test_buckets)
     const int d[] = {0, -1, 1, -7, 7, -8, 8, -15, 16, -40, 100, -127, 127, -128, 128, -5000, 5000};
     const int two[] = {0, 1, 17, 7, 23, 8, 24, 9, 26, 12, 31, 15, 31, 15, 31, 15, 31};
     const int one[] = {0, 1, 0, 7, 0, 8, 0, 15, 0, 23, 0, 31, 0, 31, 0, 31, 0};
-    for (size_t i = 0; i < sizeof d / sizeof *d; ++i) {
-        assert_int_equal(cs_relative_bucket(d[i], 32, 128, 1), two[i]);
-        assert_int_equal(cs_relative_bucket(d[i], 32, 128, 0), one[i]);
-    }
+    assert_each(i, 0, sizeof d / sizeof *d, cs_relative_bucket(d[i], 32, 128, 1) == two[i]);
+    assert_each(i, 0, sizeof d / sizeof *d, cs_relative_bucket(d[i], 32, 128, 0) == one[i]);
 }
 
 /* sum_u sum_v (q_u . k_v) v_v over the keys seen, over n^power: the double sum itself. */
@@ -230,10 +217,8 @@ TEST(test_linear_attention)
             for (int64_t j = from; j < from + L; ++j) {
                 n += vis[j] <= lim[i];
                 for (int64_t u = from; u < from + L && vis[j] <= lim[i]; ++u) {
-                    double dot = 0;
-                    for (int64_t c = h * HD; c < (h + 1) * HD; ++c) {
-                        dot += vis[u] <= lim[i] ? q[u * C + c] * k[j * C + c] : 0;
-                    }
+                    double dot = SUM(c, h * HD, (h + 1) * HD,
+                                     vis[u] <= lim[i] ? q[u * C + c] * k[j * C + c] : 0);
                     sum += dot * v[j * C + at];
                 }
             }
@@ -261,10 +246,8 @@ TEST(test_empty_rows)
     for (int64_t i = 0; i < 21; ++i) {
         bool none = lim[i] < 0; /* groups are 0, 1, 2 */
         empty += none;
-        for (int64_t c = 0; c < C; ++c) {
-            assert_true((y[i * C + c] == 0) == none);
-            assert_true(!none || dq[i * C + c] == 0);
-        }
+        assert_each(c, 0, C, (y[i * C + c] == 0) == none);
+        assert_each(c, 0, C, !none || dq[i * C + c] == 0);
         assert_each(h, 0, H, none ? lse[i * H + h] == -INFINITY : isfinite(lse[i * H + h]));
     }
     assert_true(empty > 3 && empty < 18);
@@ -328,11 +311,7 @@ static void drop_twice(cs_tensor_net *net)
 /* Items that are zero in one and not in the other. */
 static int64_t apart(const double *a, const double *b)
 {
-    int64_t count = 0;
-    for (int64_t i = 0; i < (int64_t)DROP_ROWS * DROP_COLS; ++i) {
-        count += (a[i] == 0) != (b[i] == 0);
-    }
-    return count;
+    return COUNT(i, 0, (int64_t)DROP_ROWS * DROP_COLS, (a[i] == 0) != (b[i] == 0));
 }
 
 static double *drop_with(cs_run_key key, int output)

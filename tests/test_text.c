@@ -9,7 +9,7 @@
 /* The tokens of a text, each followed by '|'. */
 static void tokens_of(cs_splitter_kind kind, const char *text, char *out, size_t capacity)
 {
-    AUTO(cs_splitter) t = {.kind = kind};
+    CS_AUTO(cs_splitter) t = {.kind = kind};
     cs_splitter_start(&t, text, (int64_t)strlen(text));
     size_t used = 0;
     for (;;) {
@@ -63,7 +63,7 @@ TEST(long_words_are_kept_whole)
     char *text = test_zeros(N + 1, 1);
     memset(text, 'A', N);
     text[N] = '\0';
-    AUTO(cs_splitter) t = {.kind = CS_SPLITTER_WORD};
+    CS_AUTO(cs_splitter) t = {.kind = CS_SPLITTER_WORD};
     cs_splitter_start(&t, text, N);
     bool found = false;
     OK(cs_splitter_next(&t, &found));
@@ -113,7 +113,7 @@ TEST(bad_utf8_is_placed)
 TEST(word_table_finds_what_it_holds)
 {
     enum { N = 20000 };
-    AUTO(cs_word_table) table = {0};
+    CS_AUTO(cs_word_table) table = {0};
     for (int pass = 0; pass < 2; ++pass) {
         for (int i = 0; i < N; ++i) {
             char word[16];
@@ -125,10 +125,10 @@ TEST(word_table_finds_what_it_holds)
         }
     }
     assert_int_equal(table.words, N);
-    AUTO_FREE char *text = cs_word_table_text(&table, 12345);
+    CS_AUTO_FREE char *text = cs_word_table_text(&table, 12345);
     assert_string_equal(text, "12345");
 
-    AUTO_FREE int32_t *ranked = NULL;
+    CS_AUTO_FREE int32_t *ranked = NULL;
     int64_t count = 0;
     OK(cs_word_table_rank(&table, false, &ranked, &count));
     assert_int_equal(count, N - (N + 2) / 3); /* multiples of 3 have count 0 */
@@ -143,18 +143,18 @@ TEST(byte_order_puts_prefixes_first)
 {
     static const char *const words[] = {"b", "ab", "a", "\xC3\xA9", "Z"};
     static const char *const order[] = {"Z", "a", "ab", "b", "\xC3\xA9"};
-    AUTO(cs_word_table) table = {0};
+    CS_AUTO(cs_word_table) table = {0};
     for (int i = 0; i < 5; ++i) {
         int32_t w = 0;
         OK(cs_word_table_find(&table, words[i], (int64_t)strlen(words[i]), &w));
         table.count[w] = 1 + i;
     }
-    AUTO_FREE int32_t *ranked = NULL;
+    CS_AUTO_FREE int32_t *ranked = NULL;
     int64_t count = 0;
     OK(cs_word_table_rank(&table, true, &ranked, &count));
     assert_int_equal(count, 5);
     for (int i = 0; i < 5; ++i) {
-        AUTO_FREE char *text = cs_word_table_text(&table, ranked[i]);
+        CS_AUTO_FREE char *text = cs_word_table_text(&table, ranked[i]);
         assert_string_equal(text, order[i]);
     }
 }
@@ -188,11 +188,9 @@ TEST(sequences_cut_as_documented)
         cs_sequences out = {0};
         OK(cs_sequences_of(&three, c->max_length, c->stride, &out));
         assert_int_equal(out.count, c->count);
-        for (int64_t k = 0; k < out.count; ++k) {
-            assert_int_equal(out.start[k], c->start[k]);
-            assert_int_equal(out.length[k], c->length[k]);
-            assert_int_equal(out.document[k], c->document[k]);
-        }
+        assert_each(k, 0, out.count, out.start[k] == c->start[k]);
+        assert_each(k, 0, out.count, out.length[k] == c->length[k]);
+        assert_each(k, 0, out.count, out.document[k] == c->document[k]);
         bool in[16] = {false};
         int64_t covered = 0;
         for (int64_t k = 0; k < out.count; ++k) {
@@ -236,10 +234,8 @@ TEST(sequences_cover_random_documents)
             }
             OK(cs_sequences_of(&corpus, length, stride, &out));
             assert_int_equal(out.count, wanted);
-            for (int64_t k = 0; k < out.count; ++k) {
-                assert_true(out.start[k] >= ptr[out.document[k]]);
-                assert_true(out.start[k] + out.length[k] <= ptr[out.document[k] + 1]);
-            }
+            assert_each(k, 0, out.count, out.start[k] >= ptr[out.document[k]]);
+            assert_each(k, 0, out.count, out.start[k] + out.length[k] <= ptr[out.document[k] + 1]);
             cs_sequences_free(&out);
         }
     }
@@ -268,7 +264,7 @@ TEST(sequences_refuse_bad_cuts)
 TEST(sequences_survive_failed_allocations)
 {
     EACH_ALLOCATION_FAILS(n) {
-        AUTO(cs_sequences) out = {0};
+        CS_AUTO(cs_sequences) out = {0};
         if (out_of_memory(cs_sequences_of(&three, 3, 0, &out)))
             assert_null(out.start);
         else

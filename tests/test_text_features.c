@@ -18,7 +18,7 @@ typedef struct {
 static void open_world(void **state, world *w)
 {
     const cs_corpus_options words = {.splitter = CS_SPLITTER_WORD, .label_column = -1};
-    AUTO(cs_corpus) corpus = loaded(put(state, "words.txt", "a a a a b b b c c d\n"), &words);
+    CS_AUTO(cs_corpus) corpus = loaded(put(state, "words.txt", "a a a a b b b c c d\n"), &words);
     OK(cs_backend_cpu(1, &w->backend));
     OK(cs_model_read(DIR, w->backend, false, &w->model));
     OK(cs_tokenizer_of_corpus(&corpus, CS_SPLITTER_WORD, &w->tokenizer));
@@ -43,7 +43,7 @@ static float *features_of(world *w, const char *path, const cs_labelled_options 
 
 TEST_IN_DIR(pairs_are_made_of_single_texts)
 {
-    AUTO_BY(close_world, world) w = {0};
+    CS_AUTO_BY(close_world, world) w = {0};
     int64_t n = 0, width;
     open_world(state, &w);
     width = w.model.config.shape.width;
@@ -58,10 +58,10 @@ TEST_IN_DIR(pairs_are_made_of_single_texts)
                                     .layers = 1,
                                     .pooling = CS_POOL_MEAN,
                                     .masks.attention = CS_ATTENTION_CAUSAL};
-    AUTO_FREE float *u = features_of(&w, path, &first, &all, &n),
-                    *v = features_of(&w, path, &second, &all, &n),
-                    *pair = features_of(&w, path, &both, &all, &n),
-                    *end = features_of(&w, path, &both, &last, &n);
+    CS_AUTO_FREE float *u = features_of(&w, path, &first, &all, &n),
+                       *v = features_of(&w, path, &second, &all, &n),
+                       *pair = features_of(&w, path, &both, &all, &n),
+                       *end = features_of(&w, path, &both, &last, &n);
     assert_int_equal(n, 3);
     for (int64_t i = 0; i < 3 * n; ++i) { /* rows of all layers */
         for (int64_t j = 0; j < width; ++j) {
@@ -77,7 +77,7 @@ TEST_IN_DIR(pairs_are_made_of_single_texts)
 /* "42" has no word: it is read as the unknown one, and keeps its row. */
 TEST_IN_DIR(texts_without_a_token)
 {
-    AUTO_BY(close_world, world) w = {0};
+    CS_AUTO_BY(close_world, world) w = {0};
     int64_t n = 0, width;
     open_world(state, &w);
     width = w.model.config.shape.width;
@@ -92,7 +92,7 @@ TEST_IN_DIR(texts_without_a_token)
     assert_memory_equal(x + width, x + 2 * width, sizeof(float) * (size_t)width);
     assert_true(memcmp(x + width, x + 3 * width, sizeof(float) * (size_t)width) != 0);
     cs_free(x);
-    AUTO(cs_labelled_text) t = {0};
+    CS_AUTO(cs_labelled_text) t = {0};
     OK(cs_labelled_text_read(in_dir(state, "t.tsv"), &plain, NULL, &t));
     o.pooling = CS_POOL_NONE;
     assert_fails(cs_text_features(&w.model, w.tokenizer, &t, &o, &x), CS_ERR_USAGE, "need exactly");
@@ -104,8 +104,8 @@ TEST_IN_DIR(texts_without_a_token)
 /* Of the text's own tokens: "a b a" has 2/3 of a; what has none is the unknown one. */
 TEST_IN_DIR(shares_of_tokens)
 {
-    AUTO_BY(close_world, world) w = {0};
-    AUTO(cs_labelled_text) t = {0};
+    CS_AUTO_BY(close_world, world) w = {0};
+    CS_AUTO(cs_labelled_text) t = {0};
     const cs_labelled_options plain = {0}, both = {.corpus.pair_column = 3};
     float *x = NULL;
     open_world(state, &w);
@@ -115,11 +115,9 @@ TEST_IN_DIR(shares_of_tokens)
     OK(cs_labelled_text_read(put(state, "t.tsv", "0\ta b a\n1\t42\n0\tb zebra\n"), &plain, NULL,
                              &t));
     OK(cs_text_frequencies(w.tokenizer, &t, &x));
-    for (int64_t v = 0; v < vocab; ++v) {
-        assert_true(fabs(x[v] - (v == a ? 2 / 3.0 : v == b ? 1 / 3.0 : 0)) < 1e-7);
-        assert_true(x[vocab + v] == (v == unknown ? 1 : 0));
-        assert_true(x[2 * vocab + v] == (v == unknown || v == b ? 0.5F : 0));
-    }
+    assert_each(v, 0, vocab, fabs(x[v] - (v == a ? 2 / 3.0 : v == b ? 1 / 3.0 : 0)) < 1e-7);
+    assert_each(v, 0, vocab, x[vocab + v] == (v == unknown ? 1 : 0));
+    assert_each(v, 0, vocab, x[2 * vocab + v] == (v == unknown || v == b ? 0.5F : 0));
     cs_free(x);
     cs_labelled_text_free(&t);
     OK(cs_labelled_text_read(put(state, "p.tsv", "0\ta\tb\n1\tb\ta\n"), &both, NULL, &t));

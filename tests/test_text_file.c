@@ -79,7 +79,7 @@ TEST_IN_DIR(gzip_is_unpacked)
           "one line\none line\n", 0);
     cs_text_rules rules = {0};
     cs_text_file file = {0};
-    AUTO_FREE char *bytes = NULL;
+    CS_AUTO_FREE char *bytes = NULL;
     int64_t size = 0;
     OK(cs_file_read(in_dir(state, "two.txt.gz"), 1 << 20, &bytes, &size));
     const char *path = put_bytes(state, "cut.txt.gz", bytes, (size_t)size - 5);
@@ -95,7 +95,7 @@ TEST_IN_DIR(gzip_is_unpacked)
 /* Zeros behind the last member are the padding of tapes, nothing else is. */
 TEST_IN_DIR(gzip_filled_up_with_zeros)
 {
-    AUTO_FREE char *bytes = NULL;
+    CS_AUTO_FREE char *bytes = NULL;
     char padded[2048] = "";
     int64_t size = 0;
     cs_text_rules rules = {0};
@@ -122,7 +122,7 @@ TEST_IN_DIR(every_cut_of_gzip_is_refused)
     const char *path = put_packed(state, "long.gz", 1, text);
     OK(cs_file_read(path, 1 << 20, &bytes, &size));
     for (int64_t cut = size / 2; cut <= size; ++cut) {
-        AUTO_FREE char *out = NULL;
+        CS_AUTO_FREE char *out = NULL;
         path = put_bytes(state, "cut.gz", bytes, (size_t)cut);
         if (cut < size) {
             assert_fails(cs_file_unpacked(path, &out, &unpacked, sha256, NULL), CS_ERR_INPUT,
@@ -146,9 +146,7 @@ static cs_corpus load(const char *path, const cs_corpus_options *options)
 static void labels_are(cs_corpus *c, int64_t documents, const char *const *label)
 {
     assert_int_equal(c->documents, documents);
-    for (int64_t d = 0; d < documents; ++d) {
-        assert_string_equal(cs_corpus_label(c, d), label[d]);
-    }
+    assert_each(d, 0, documents, strcmp(cs_corpus_label(c, d), label[d]) == 0);
     cs_corpus_free(c);
 }
 
@@ -274,7 +272,7 @@ TEST_IN_DIR(utf16_is_called_so)
 
 static cs_status load_any(const char *path)
 {
-    AUTO(cs_corpus) c = {0};
+    CS_AUTO(cs_corpus) c = {0};
     cs_status status =
         cs_corpus_load(path, &(cs_corpus_options){.invalid = CS_INVALID_REPLACE}, &c);
     return status;
@@ -282,7 +280,7 @@ static cs_status load_any(const char *path)
 
 static cs_status load_strictly(const char *path)
 {
-    AUTO(cs_corpus) c = {0};
+    CS_AUTO(cs_corpus) c = {0};
     cs_status status = cs_corpus_load(path, NULL, &c);
     if (status == CS_ERR_INPUT &&
         strstr(cs_reason(), "--invalid replace, skip or latin1 to continue")) {

@@ -58,14 +58,12 @@ static cs_labelled_text one(const char *first, const char *second)
 static void expect(const cs_tokenizer *t, const cs_texts_options *o, const char *second,
                    int64_t count, const int32_t *token, const int32_t *type)
 {
-    AUTO(cs_labelled_text) text = one("w1 w2 w3", second);
+    CS_AUTO(cs_labelled_text) text = one("w1 w2 w3", second);
     AUTO_OK(cs_texts, ids, cs_texts_encode(&text, t, o, &ids));
     assert_int_equal(ids.start[1], count);
     assert_int_equal(ids.longest, count);
-    for (int64_t i = 0; i < count; ++i) {
-        assert_int_equal(ids.token[i], token[i]);
-        assert_int_equal(ids.type[i], type ? type[i] : 0);
-    }
+    assert_each(i, 0, count, ids.token[i] == token[i]);
+    assert_each(i, 0, count, ids.type[i] == (type ? type[i] : 0));
 }
 
 #define EXPECT(t, o, second, ...)                                                                  \
@@ -79,7 +77,7 @@ TEST_IN_DIR(forms)
     cs_texts_options o = {.max_length = 20, .special = true, .token_types = 2};
     const int32_t of_bert[] = {0, 0, 0, 0, 0, 1, 1, 1};
     const int32_t *types = NULL;
-    AUTO(cs_tokenizer) *t = with_post(state, bert);
+    CS_AUTO(cs_tokenizer) *t = with_post(state, bert);
     EXPECT(t, &o, NULL, BOS, W + 1, W + 2, W + 3, EOS);
     types = of_bert;
     EXPECT(t, &o, "w7 w8", BOS, W + 1, W + 2, W + 3, EOS, W + 7, W + 8, EOS);
@@ -116,7 +114,7 @@ TEST_IN_DIR(plain_forms)
         cs_texts_options o = {.max_length = 20, .special = true, .token_types = 2};
         const int32_t of_pair[] = {0, 0, 0, 0, 1};
         const int32_t *types = NULL;
-        AUTO(cs_tokenizer) *t = with_post(state, post[i]);
+        CS_AUTO(cs_tokenizer) *t = with_post(state, post[i]);
         EXPECT(t, &o, NULL, W + 1, W + 2, W + 3);
         types = of_pair;
         EXPECT(t, &o, "w9", W + 1, W + 2, W + 3, EOS, W + 9);
@@ -136,11 +134,11 @@ TEST_IN_DIR(cuts)
         int a, b, limit, first, second;
     } cut[] = {{3, 3, 6, 3, 3}, {5, 1, 4, 3, 1}, {1, 5, 4, 1, 3}, {5, 5, 5, 2, 3},
                {6, 5, 5, 3, 2}, {5, 6, 5, 2, 3}, {6, 2, 4, 2, 2}, {4, 4, 2, 1, 1}};
-    AUTO(cs_tokenizer) *t = with_post(state, "");
+    CS_AUTO(cs_tokenizer) *t = with_post(state, "");
     for (size_t i = 0; i < sizeof cut / sizeof *cut; ++i) {
         static const char *const words[] = {
             "", "w1", "w1 w1", "w1 w1 w1", "w1 w1 w1 w1", "w1 w1 w1 w1 w1", "w1 w1 w1 w1 w1 w1"};
-        AUTO(cs_labelled_text) text = one(words[cut[i].a], words[cut[i].b]);
+        CS_AUTO(cs_labelled_text) text = one(words[cut[i].a], words[cut[i].b]);
         const cs_texts_options o = {.max_length = cut[i].limit + 1, .token_types = 2};
         AUTO_OK(cs_texts, ids, cs_texts_encode(&text, t, &o, &ids));
         int64_t n = ids.start[1];
@@ -148,7 +146,7 @@ TEST_IN_DIR(cuts)
         assert_int_equal(ids.token[cut[i].first], EOS);
         assert_int_equal(ids.truncated, cut[i].a + cut[i].b > cut[i].limit);
     }
-    AUTO(cs_labelled_text) text = one("w1 w2 w3 w4", NULL);
+    CS_AUTO(cs_labelled_text) text = one("w1 w2 w3 w4", NULL);
     const cs_texts_options o = {.max_length = 2};
     AUTO_OK(cs_texts, ids, cs_texts_encode(&text, t, &o, &ids));
     assert_true(ids.start[1] == 2 && ids.token[1] == W + 2 && ids.truncated == 1);
@@ -157,7 +155,7 @@ TEST_IN_DIR(cuts)
 TEST_IN_DIR(bad_input)
 {
     cs_tokenizer *t = with_post(state, "");
-    AUTO(cs_labelled_text) text = one("w1", "w2"), empty = one(" ", NULL);
+    CS_AUTO(cs_labelled_text) text = one("w1", "w2"), empty = one(" ", NULL);
     cs_texts_options o = {.max_length = 2};
     cs_texts ids;
     assert_fails(cs_texts_encode(&text, t, &o, &ids), CS_ERR_USAGE,
@@ -168,9 +166,7 @@ TEST_IN_DIR(bad_input)
     empty.text[0][0] = '\xff';
     assert_fails(cs_texts_encode(&empty, t, &o, &ids), CS_ERR_INPUT, "small.tsv, example 1: ");
     cs_tokenizer_free(&t);
-    static const struct {
-        const char *pair, *message;
-    } bad[] = {
+    static const test_refusal bad[] = {
         {A, "expected one Sequence A and one Sequence B"},
         {A ", " A ", " B, "expected one Sequence A and one Sequence B"},
         {A ", " B ", {\"Sequence\": {\"id\": \"C\", \"type_id\": 0}}", "pair[2]: expected"},
@@ -179,9 +175,9 @@ TEST_IN_DIR(bad_input)
     o.special = true;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         char post[2048];
-        (void)snprintf(post, sizeof post, TEMPLATE, bad[i].pair);
+        (void)snprintf(post, sizeof post, TEMPLATE, bad[i].text);
         t = with_post(state, post);
-        assert_fails(cs_texts_encode(&text, t, &o, &ids), CS_ERR_INPUT, bad[i].message);
+        assert_fails(cs_texts_encode(&text, t, &o, &ids), CS_ERR_INPUT, bad[i].reason);
         cs_tokenizer_free(&t);
     }
 }
@@ -193,7 +189,7 @@ TEST_IN_DIR(too_many_pieces)
         (void)strcat(pair, ", " SEP);
     }
     (void)snprintf(post, sizeof post, TEMPLATE, pair);
-    AUTO(cs_tokenizer) *t = with_post(state, post);
+    CS_AUTO(cs_tokenizer) *t = with_post(state, post);
     cs_text_form form = {.count = 7};
     assert_fails(cs_tokenizer_form(t, true, &form), CS_ERR_INPUT, "more than 16 pieces");
     assert_int_equal(form.count, 0);

@@ -37,10 +37,9 @@ TEST(corrected_bounds_hold)
 /* Same seed, same bits. */
 TEST(seeds_reproduce)
 {
-    AUTO(cs_statements) a = {0}, b = {0}, c = {0};
-    OK(cs_theorem_22(50, 3, &a));
-    OK(cs_theorem_22(50, 3, &b));
-    OK(cs_theorem_22(50, 4, &c));
+    AUTO_OK(cs_statements, a, cs_theorem_22(50, 3, &a));
+    AUTO_OK(cs_statements, b, cs_theorem_22(50, 3, &b));
+    AUTO_OK(cs_statements, c, cs_theorem_22(50, 4, &c));
     assert_memory_equal(&a.item[0].lhs, &b.item[0].lhs, sizeof(double));
     assert_true(memcmp(&a.item[0].lhs, &c.item[0].lhs, sizeof(double)) != 0);
 }
@@ -167,7 +166,7 @@ TEST(overflow_is_not_a_pass)
     s = (scalar){{1e150, -1e150}, {0.5, 0.5}, 1e20, 1, 2, 1};
     sides[1] = sides_of(&s, NULL); /* infinite logits: softmax is not a number */
     assert_true(isnan(sides[1].lhs) && isinf(sides[1].cubic) && isnan(sides[1].printed_lhs));
-    AUTO(cs_statements) list = {0};
+    CS_AUTO(cs_statements) list = {0};
     int64_t worst;
     for (int which = 0; which < 3; ++which) {
         OK(cs_22_bounds(sides, 3, (cs_22_bound)which, "overflow", &worst, &list));
@@ -216,9 +215,9 @@ TEST(heads_of_a_model)
     static const cs_arch arch[] = {CS_ARCH_ROBERTA_PRELAYERNORM, CS_ARCH_ROBERTA};
     for (int a = 0; a < 2; ++a) {
         const recipe r = {.kind = CS_OBJ_MASKED, .arch = arch[a]};
-        AUTO_BY(free_training, training) t = make_training(&r, "");
+        CS_AUTO_BY(free_training, training) t = make_training(&r, "");
         const cs_hidden_options hidden = {.mask_ratio = 0.3, .mask_seed = 2};
-        AUTO(cs_statements) one = {0}, three = {0};
+        CS_AUTO(cs_statements) one = {0}, three = {0};
         bool done = false;
         for (int threads = 1; threads <= 3; threads += 2) {
             const cs_22_model_options o = {.hidden = &hidden, .pieces = 3, .threads = threads};
@@ -240,7 +239,7 @@ TEST(heads_of_a_model)
 
 TEST(no_form_no_statement)
 {
-    AUTO_BY(free_training, training) t = make_training(&MASKED, "");
+    CS_AUTO_BY(free_training, training) t = make_training(&MASKED, "");
     cs_hidden_options hidden = {.mask_ratio = 0.3};
     const cs_22_model_options o = {.hidden = &hidden};
     cs_statements list = {0};
@@ -273,7 +272,7 @@ TEST(bad_layers)
 static cs_status audit_once(const char *path)
 {
     (void)path;
-    AUTO(cs_statements) list = {0};
+    CS_AUTO(cs_statements) list = {0};
     cs_status status = cs_theorem_22(2, 0, &list);
     return status;
 }
@@ -283,7 +282,7 @@ static training held;
 static cs_status heads_once(const char *path)
 {
     (void)path;
-    AUTO(cs_statements) list = {0};
+    CS_AUTO(cs_statements) list = {0};
     const cs_hidden_options hidden = {.mask_ratio = 0.3};
     const cs_22_model_options o = {.hidden = &hidden, .pieces = 1, .threads = 1};
     bool done;

@@ -10,8 +10,7 @@
 static void random_matrix(uint64_t seed, int64_t rows, int64_t cols, double density, cs_csr *out)
 {
     cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, 0);
-    AUTO(cs_dense) d = {0};
-    OK(cs_dense_init(&d, rows, cols));
+    AUTO_OK(cs_dense, d, cs_dense_init(&d, rows, cols));
     for (int64_t j = 0; j < cols; ++j) {
         for (int64_t i = 0; i < rows; ++i) {
             bool keep = cs_rng_uniform(&rng) < density || (i == 0 && j == 0);
@@ -26,7 +25,7 @@ TEST(corrected_holds_printed_fails)
     for (uint64_t n = 0; n < 60; ++n) {
         cs_rng rng = cs_rng_at(7, CS_STREAM_TEST, n);
         int64_t rows = 1 + cs_rng_below(&rng, 40), cols = 1 + cs_rng_below(&rng, 40);
-        AUTO(cs_csr) a = {0};
+        CS_AUTO(cs_csr) a = {0};
         random_matrix(n + 100, rows, cols, 0.05 + 0.95 * cs_rng_uniform(&rng), &a);
         cs_theorem_input o = {.features = 1 + cs_rng_below(&rng, 6), .seed = n, .threads = 2};
         AUTO_OK(cs_statements, list, cs_theorem_31(&a, "random", &o, &list));
@@ -51,7 +50,7 @@ TEST(corrected_holds_printed_fails)
 /* The optimal factors come from the chosen solver, and its failure is reported. */
 TEST(solver_options_reach_the_optimum)
 {
-    AUTO(cs_csr) a = {0};
+    CS_AUTO(cs_csr) a = {0};
     random_matrix(3, 150, 120, 0.3, &a);
     cs_spectrum_options so = {
         .solver = CS_SOLVER_ARPACK, .no_reduction = true, .max_iterations = 1, .seed = 1};
@@ -67,7 +66,7 @@ TEST(solver_options_reach_the_optimum)
     }
     so.solver = CS_SOLVER_ARPACK; /* all triplets are more than ARPACK finds */
     o.features = 120;
-    AUTO(cs_statements) list = {0};
+    CS_AUTO(cs_statements) list = {0};
     assert_fails(cs_theorem_31(&a, "random", &o, &list), CS_ERR_USAGE, "ARPACK");
 }
 
@@ -75,7 +74,7 @@ TEST(solver_options_reach_the_optimum)
  * ||1 - fw||^2 = 1 - 2 fw + (fw)^2, so the printed constant is fw - 1. */
 TEST(one_by_one_by_hand)
 {
-    AUTO(cs_csr) a = {0};
+    CS_AUTO(cs_csr) a = {0};
     random_matrix(1, 1, 1, 1, &a);
     cs_theorem_input o = {.features = 1, .trials = 2, .seed = 5};
     AUTO_OK(cs_statements, list, cs_theorem_31(&a, "1 x 1", &o, &list));
@@ -106,7 +105,7 @@ TEST(empty_rows_and_columns_do_not_matter)
 /* The same bits for any number of threads. */
 TEST(threads_do_not_matter)
 {
-    AUTO(cs_csr) a = {0};
+    CS_AUTO(cs_csr) a = {0};
     random_matrix(3, 300, 50, 0.2, &a);
     cs_statements list[2] = {{0}, {0}};
     for (int i = 0; i < 2; ++i) {
@@ -146,7 +145,7 @@ TEST(bad_matrices_are_refused)
 {
     const int64_t row[] = {0, 1}, col[] = {0, 1};
     const double negative[] = {1, -2};
-    AUTO(cs_statements) list = {0};
+    CS_AUTO(cs_statements) list = {0};
     cs_theorem_input o = {.seed = 1};
     AUTO_OK(cs_csr, a, cs_csr_from_triplets(2, 2, 2, row, col, negative, &a));
     assert_fails(cs_theorem_31(&a, "x", &o, &list), CS_ERR_INPUT, "-2");
@@ -160,7 +159,7 @@ static cs_csr held;
 static cs_status audit_once(const char *path)
 {
     (void)path;
-    AUTO(cs_statements) list = {0};
+    CS_AUTO(cs_statements) list = {0};
     const cs_theorem_input o = {.features = 2, .trials = 2, .seed = 1, .threads = 1};
     cs_status status = cs_theorem_31(&held, "x", &o, &list);
     return status;

@@ -30,7 +30,7 @@ static shape random_shape(cs_rng *rng)
 
 static cs_status labels_of(cs_rng *rng, const shape *s, cs_csr *out)
 {
-    AUTO(cs_dense) y = {0};
+    CS_AUTO(cs_dense) y = {0};
     cs_status status = cs_dense_init(&y, s->rows, s->labels);
     for (int64_t i = 0; status == CS_OK && i < s->rows; ++i) {
         int64_t label = (i % s->blocks) % s->labels;
@@ -46,9 +46,8 @@ static cs_status labels_of(cs_rng *rng, const shape *s, cs_csr *out)
 
 static void random_labelled(cs_rng *rng, const shape *s, cs_labelled *out)
 {
-    AUTO(cs_dense) d = {0};
     bool flat = cs_rng_below(rng, 4) == 0; /* equal entries: more degenerate spaces */
-    OK(cs_dense_init(&d, s->rows, s->cols));
+    AUTO_OK(cs_dense, d, cs_dense_init(&d, s->rows, s->cols));
     for (int64_t j = 0; j < s->cols; ++j) {
         for (int64_t i = 0; i < s->rows; ++i) {
             bool inside = i % s->blocks == j % s->blocks;
@@ -94,16 +93,16 @@ TEST(corrected_bounds_hold)
     for (int n = 0; n < CASES; ++n) {
         cs_rng rng = cs_rng_at(11, CS_STREAM_TEST, (uint64_t)n);
         shape s = random_shape(&rng);
-        AUTO(cs_labelled) m = {0};
-        AUTO(cs_spectrum) spectrum = {0};
+        CS_AUTO(cs_labelled) m = {0};
+        CS_AUTO(cs_spectrum) spectrum = {0};
         random_labelled(&rng, &s, &m);
         int64_t side = s.rows < s.cols ? s.rows : s.cols;
         bool cut = n % 3 == 0;
         spectrum_of(&m, cut ? 1 + cs_rng_below(&rng, side) : 0, &spectrum);
-        AUTO(cs_statements) list = {0};
-        AUTO(cs_result) *result = cs_result_new();
+        CS_AUTO(cs_result) *result = cs_result_new();
         cs_theorem_input o = {.rotations = 4, .seed = (uint64_t)n, .threads = 1 + n % 2};
-        OK(cs_theorem_41(&m, &spectrum, "random", &o, &list, rows_of(result)));
+        AUTO_OK(cs_statements, list,
+                cs_theorem_41(&m, &spectrum, "random", &o, &list, rows_of(result)));
         check_corrected(&list, n);
         assert_true(rows_in(result) == spectrum.k);
         const cs_statement *sharp = statement_of(&list, "4.1-sharp", CS_CORRECTED);
@@ -128,10 +127,7 @@ static double direct_error(const cs_41_labels *l, const cs_spectrum *s, int64_t 
     for (int64_t i = 0; i < l->rows; ++i) {
         double score[MOST_CLASSES + 1] = {0};
         for (int64_t x = 0; x < l->rows && l->mass[i] > 0; ++x) {
-            double p = 0;
-            for (int64_t j = 0; j < t; ++j) {
-                p += s->u.data[i + j * s->u.ld] * s->u.data[x + j * s->u.ld];
-            }
+            double p = SUM(j, 0, t, s->u.data[i + j * s->u.ld] * s->u.data[x + j * s->u.ld]);
             if (l->label[x] >= 0) {
                 score[l->label[x]] += p * l->root[x];
             }
@@ -150,8 +146,8 @@ TEST(error_agrees_with_direct_projection)
     for (int n = 0; n < 60; ++n) {
         cs_rng rng = cs_rng_at(12, CS_STREAM_TEST, (uint64_t)n);
         shape s = random_shape(&rng);
-        AUTO(cs_labelled) m = {0};
-        AUTO(cs_spectrum) spectrum = {0};
+        CS_AUTO(cs_labelled) m = {0};
+        CS_AUTO(cs_spectrum) spectrum = {0};
         random_labelled(&rng, &s, &m);
         spectrum_of(&m, 0, &spectrum);
         cs_theorem_input o = {.rotations = 1, .seed = 1, .threads = 1};
@@ -165,9 +161,8 @@ TEST(error_agrees_with_direct_projection)
 static void from_dense(int64_t rows, int64_t cols, const double *a, int64_t labels, const double *y,
                        cs_labelled *out)
 {
-    AUTO(cs_dense) d = {0}, l = {0};
-    OK(cs_dense_init(&d, rows, cols));
-    OK(cs_dense_init(&l, rows, labels));
+    AUTO_OK(cs_dense, d, cs_dense_init(&d, rows, cols));
+    AUTO_OK(cs_dense, l, cs_dense_init(&l, rows, labels));
     for (int64_t i = 0; i < rows; ++i) {
         for (int64_t j = 0; j < cols; ++j) {
             d.data[i + j * d.ld] = a[i * cols + j];
@@ -186,8 +181,8 @@ static void from_dense(int64_t rows, int64_t cols, const double *a, int64_t labe
 TEST(the_bound_is_attained)
 {
     const double a[] = {1, 1}, y[] = {1, 0, 0, 1};
-    AUTO(cs_labelled) m = {0};
-    AUTO(cs_spectrum) spectrum = {0};
+    CS_AUTO(cs_labelled) m = {0};
+    CS_AUTO(cs_spectrum) spectrum = {0};
     from_dense(2, 1, a, 2, y, &m);
     spectrum_of(&m, 0, &spectrum);
     cs_theorem_input o = {.seed = 1, .threads = 1};
@@ -204,8 +199,8 @@ TEST(separable_components)
 {
     const double a[] = {1, 0, 0, 0, 2, 0, 0, 0, 5};
     const double y[] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    AUTO(cs_labelled) m = {0};
-    AUTO(cs_spectrum) spectrum = {0};
+    CS_AUTO(cs_labelled) m = {0};
+    CS_AUTO(cs_spectrum) spectrum = {0};
     from_dense(3, 3, a, 3, y, &m);
     spectrum_of(&m, 0, &spectrum);
     cs_theorem_input o = {.rotations = 1, .seed = 1, .threads = 1};
@@ -229,8 +224,8 @@ TEST(separable_components)
 TEST(partial_labels)
 {
     const double a[] = {1, 0, 0, 1, 1, 1}, y[] = {3, 1, 0, 2, 0, 0};
-    AUTO(cs_labelled) m = {0};
-    AUTO(cs_spectrum) spectrum = {0};
+    CS_AUTO(cs_labelled) m = {0};
+    CS_AUTO(cs_spectrum) spectrum = {0};
     from_dense(3, 2, a, 2, y, &m);
     spectrum_of(&m, 0, &spectrum);
     AUTO_OK(cs_41_labels, l, cs_41_labels_of(&m, &spectrum, &l));
@@ -256,13 +251,12 @@ TEST(unweighted_least_squares_breaks_the_bound)
             a[2 * i + 1] = mass - a[2 * i];
             y[2 * i + (major ? 0 : 1)] = 1;
         }
-        AUTO(cs_labelled) m = {0};
-        AUTO(cs_spectrum) spectrum = {0};
-        AUTO(cs_statements) list = {0};
+        CS_AUTO(cs_labelled) m = {0};
+        CS_AUTO(cs_spectrum) spectrum = {0};
         from_dense(rows, 2, a, 2, y, &m);
         spectrum_of(&m, 0, &spectrum);
         cs_theorem_input o = {.seed = 1, .threads = 1};
-        OK(cs_theorem_41(&m, &spectrum, "search", &o, &list, NULL));
+        AUTO_OK(cs_statements, list, cs_theorem_41(&m, &spectrum, "search", &o, &list, NULL));
         const cs_statement *s = statement_of(&list, "4.1-unweighted", CS_PRINTED);
         assert_non_null(s);
         broken = s->verdict == CS_FAIL;
@@ -278,7 +272,7 @@ TEST(unweighted_least_squares_breaks_the_bound)
 static cs_status example_once(const char *path)
 {
     (void)path;
-    AUTO(cs_statements) list = {0};
+    CS_AUTO(cs_statements) list = {0};
     cs_status status = cs_theorem_41_unweighted(&(cs_theorem_input){.seed = 1}, &list);
     return status;
 }
@@ -307,8 +301,7 @@ TEST(the_sides_shown_have_the_verdict)
     for (int ar = 0; ar < 2; ++ar) {
         toy.objective = cs_objective_default(ar ? CS_OBJ_AR : CS_OBJ_MASKED);
         toy.objective.unmasked_lo = toy.objective.unmasked_hi = ar ? -1 : 2;
-        AUTO(cs_statements) list = {0};
-        OK(cs_theorem_41_toy(&toy, 0, &o, &list, NULL));
+        AUTO_OK(cs_statements, list, cs_theorem_41_toy(&toy, 0, &o, &list, NULL));
         for (int64_t i = 0; i < list.count; ++i) {
             const cs_statement *s = &list.item[i];
             if (!json_object_get(s->details, "t_pass")) {
@@ -331,9 +324,8 @@ TEST(an_attained_bound_says_so)
     cs_toy toy = {.classes = 2, .length = 4, .tokens = 2};
     toy.objective = cs_objective_default(CS_OBJ_AR);
     toy.objective.empty_prefix = CS_PREFIX_SHARED;
-    AUTO(cs_statements) list = {0};
     cs_theorem_input o = {.rotations = 3, .seed = 1, .threads = 1};
-    OK(cs_theorem_41_toy(&toy, 0, &o, &list, NULL));
+    AUTO_OK(cs_statements, list, cs_theorem_41_toy(&toy, 0, &o, &list, NULL));
     const cs_statement *s = statement_of(&list, "4.1-soft", CS_CORRECTED);
     assert_int_equal(s->verdict, CS_INCONCLUSIVE);
     assert_true(s->attained && fabs(s->lhs - s->rhs) < 1e-12 && fabs(s->lhs - 0.25) < 1e-12);
@@ -346,9 +338,7 @@ TEST(without_convergence_nothing_is_decided)
     static const char *const id[] = {"4.1", "4.1-tilde", "4.1-sharp", "4.1-gap"};
     cs_rng rng = cs_rng_at(15, CS_STREAM_TEST, 0);
     shape s = {.rows = 300, .cols = 200, .labels = 3, .blocks = 1, .density = 0.2, .flip = 0.2};
-    AUTO(cs_labelled) m = {0};
-    AUTO(cs_spectrum) spectrum = {0};
-    AUTO(cs_statements) list = {0};
+    CS_AUTO(cs_labelled) m = {0};
     random_labelled(&rng, &s, &m);
     const cs_spectrum_options so = {.k = 40,
                                     .solver = CS_SOLVER_ARPACK,
@@ -356,14 +346,13 @@ TEST(without_convergence_nothing_is_decided)
                                     .no_reduction = true,
                                     .moment4 = true,
                                     .seed = 1};
-    OK(cs_spectrum_of(&m.a, &so, &spectrum));
+    AUTO_OK(cs_spectrum, spectrum, cs_spectrum_of(&m.a, &so, &spectrum));
     assert_false(spectrum.solution.converged);
     assert_true(spectrum.k < 40);
     cs_theorem_input o = {.rotations = 2, .seed = 1, .threads = 1};
-    OK(cs_theorem_41(&m, &spectrum, "x", &o, &list, NULL));
-    for (size_t i = 0; i < sizeof id / sizeof *id; ++i) {
-        assert_int_equal(statement_of(&list, id[i], CS_CORRECTED)->verdict, CS_INCONCLUSIVE);
-    }
+    AUTO_OK(cs_statements, list, cs_theorem_41(&m, &spectrum, "x", &o, &list, NULL));
+    assert_each(i, 0, sizeof id / sizeof *id,
+                (statement_of(&list, id[i], CS_CORRECTED)->verdict) == CS_INCONCLUSIVE);
     assert_int_equal(statement_of(&list, "4.1", CS_PRINTED)->verdict, CS_INCONCLUSIVE);
     assert_int_equal(statement_of(&list, "4.1-alpha-lower", CS_CORRECTED)->verdict, CS_PASS);
     assert_non_null(cs_statements_inconclusive(&list));
@@ -379,10 +368,10 @@ TEST(toy_models_are_perfect_from_the_known_t)
                 cs_toy toy = {.classes = r, .length = s, .tokens = 2};
                 toy.objective = cs_objective_default(m == 0 ? CS_OBJ_AR : CS_OBJ_MASKED);
                 toy.objective.unmasked_lo = toy.objective.unmasked_hi = m == 0 ? -1 : m;
-                AUTO(cs_statements) list = {0};
-                AUTO(cs_result) *result = cs_result_new();
+                CS_AUTO(cs_result) *result = cs_result_new();
                 cs_theorem_input o = {.rotations = 3, .seed = 1, .threads = 1};
-                OK(cs_theorem_41_toy(&toy, 0, &o, &list, rows_of(result)));
+                AUTO_OK(cs_statements, list,
+                        cs_theorem_41_toy(&toy, 0, &o, &list, rows_of(result)));
                 check_corrected(&list, (int)(100 * r + 10 * s + m));
                 assert_null(cs_statements_inconclusive(&list));
                 const cs_statement *perfect = statement_of(&list, "4.1-perfect", CS_CORRECTED);
@@ -403,8 +392,8 @@ TEST(toy_models_are_perfect_from_the_known_t)
 TEST(bad_input_is_refused)
 {
     const double a[] = {1, 2, 3, 4, 5, 6, 7, 8, 10}, y[] = {1, 1, 1};
-    AUTO(cs_labelled) m = {0};
-    AUTO(cs_spectrum) spectrum = {0};
+    CS_AUTO(cs_labelled) m = {0};
+    CS_AUTO(cs_spectrum) spectrum = {0};
     cs_41_curve c = {0};
     cs_theorem_input o = {.seed = 1};
     from_dense(3, 3, a, 1, y, &m);
@@ -438,8 +427,8 @@ TEST(threads_do_not_matter)
                .density = 0.3,
                .soft = true,
                .flip = 0.2};
-    AUTO(cs_labelled) m = {0};
-    AUTO(cs_spectrum) spectrum = {0};
+    CS_AUTO(cs_labelled) m = {0};
+    CS_AUTO(cs_spectrum) spectrum = {0};
     cs_41_curve c[2] = {0};
     random_labelled(&rng, &s, &m);
     spectrum_of(&m, 0, &spectrum);
@@ -462,8 +451,8 @@ static cs_spectrum held_spectrum;
 static cs_status audit_once(const char *path)
 {
     (void)path;
-    AUTO(cs_statements) list = {0};
-    AUTO(cs_result) *result = cs_result_new();
+    CS_AUTO(cs_statements) list = {0};
+    CS_AUTO(cs_result) *result = cs_result_new();
     const cs_theorem_input o = {.rotations = 1, .seed = 1, .threads = 1};
     cs_status status = cs_theorem_41(&held, &held_spectrum, "x", &o, &list, rows_of(result));
     if (status == CS_OK) status = cs_result_status(result);

@@ -27,8 +27,8 @@ TEST(equal_tokens)
     const int64_t length = 5;
     const cs_generation_bound_text text = {.count = 1, .token = start, .length = &length};
     const cs_generation_bound_options o = {.unmasked = 3, .negative = negative};
-    AUTO(cs_generation_bound_audit) a = {0};
-    AUTO(cs_statements) list = {0};
+    CS_AUTO(cs_generation_bound_audit) a = {0};
+    CS_AUTO(cs_statements) list = {0};
     AUTO_OK(cs_generation_bound_model, m, cs_generation_bound_scalar(2, value, w, &m));
     assert_true(fabs(m.norm - sqrt(5)) <= m.norm_error && m.norm_error < 1e-13);
     audit(&m, &text, &o, &a, &list);
@@ -98,8 +98,8 @@ TEST(random_models_obey_the_bounds)
     int64_t cases = 0, printed = 0;
     for (uint64_t seed = 0; seed < 1000; ++seed) {
         world w;
-        AUTO(cs_generation_bound_audit) a = {0};
-        AUTO(cs_statements) list = {0};
+        CS_AUTO(cs_generation_bound_audit) a = {0};
+        CS_AUTO(cs_statements) list = {0};
         cs_generation_bound_options o = {
             .mask_ratio = 0.2 + 0.15 * (double)(seed % 5), .masks = 3, .seed = seed};
         make_text(&w, seed);
@@ -135,7 +135,7 @@ TEST(a_broken_eta_fails)
     const int32_t *const start[] = {token};
     const int64_t length = 3;
     const cs_generation_bound_text text = {.count = 1, .token = start, .length = &length};
-    AUTO(cs_generation_bound_model) m = {.vocab = 2, .width = 2, .heads = 1, .pooling = 2};
+    CS_AUTO(cs_generation_bound_model) m = {.vocab = 2, .width = 2, .heads = 1, .pooling = 2};
     m.token = cs_pool_take(&m.pool, 4, sizeof(double));
     m.qkv = cs_pool_take(&m.pool, 12, sizeof(double));
     m.w = cs_dense_in(&m.pool, 2, 2);
@@ -145,8 +145,8 @@ TEST(a_broken_eta_fails)
     m.w.data[0] = 1;
     OK(cs_generation_bound_model_measure(&m));
     for (int broken = 0; broken < 2; ++broken) {
-        AUTO(cs_generation_bound_audit) a = {0};
-        AUTO(cs_statements) list = {0};
+        CS_AUTO(cs_generation_bound_audit) a = {0};
+        CS_AUTO(cs_statements) list = {0};
         const cs_generation_bound_options o = {.unmasked = 2, .eta_scale = broken ? 0.5 : 1};
         audit(&m, &text, &o, &a, &list);
         const cs_statement *s = statement_of(&list, "4.3-sharp-p2", CS_CORRECTED);
@@ -172,7 +172,7 @@ TEST(overflow_is_not_a_pass)
     } odd[] = {{NAN, 1, 0}, {0, NAN, 0}, {0, INFINITY, 0}, {INFINITY, INFINITY, 0}, {0, 1, NAN}};
     for (size_t i = 0; i < sizeof odd / sizeof *odd; ++i) {
         cs_generation_bound_case worst = {0};
-        AUTO(cs_statements) list = {0};
+        CS_AUTO(cs_statements) list = {0};
         cs_generation_bound_keep(&worst, 0, 1, 0.1, 0, 2);
         cs_generation_bound_keep(&worst, 1, 1, 1e-12, 1, 2); /* attained */
         cs_generation_bound_keep(&worst, odd[i].lhs, odd[i].rhs, odd[i].error, 2, 3);
@@ -203,7 +203,7 @@ TEST(overflow_is_not_a_pass)
 TEST(sets_are_enumerated_or_drawn)
 {
     world w;
-    AUTO(cs_generation_bound_audit) all = {0}, some = {0}, again = {0};
+    CS_AUTO(cs_generation_bound_audit) all = {0}, some = {0}, again = {0};
     make_text(&w, 5);
     AUTO_OK(cs_generation_bound_model, m, cs_generation_bound_model_random(VOCAB, 4, 1, 5, &m));
     const cs_generation_bound_text one = {.count = 1, .token = w.start, .length = w.length};
@@ -224,7 +224,7 @@ TEST(sets_are_enumerated_or_drawn)
  * the unmasked text have one set each. */
 TEST(ratios_are_those_of_training)
 {
-    AUTO(cs_generation_bound_audit) a = {0};
+    CS_AUTO(cs_generation_bound_audit) a = {0};
     const int32_t token[50] = {0}, *start = token;
     const int64_t length = 50;
     AUTO_OK(cs_generation_bound_model, m, cs_generation_bound_model_random(VOCAB, 4, 1, 5, &m));
@@ -265,7 +265,7 @@ TEST(curve_is_ordered)
     /* Without block 0 or 1: -0.2; without block 2: 1. se^2 = 2/3 (2 0.4^2 + 0.8^2). */
     assert_true(fabs(se - sqrt(2.0 / 3 * 0.96)) < 1e-12);
     assert_int_equal(blocks, BLOCKS);
-    AUTO(cs_statements) list = {0};
+    CS_AUTO(cs_statements) list = {0};
     OK(cs_generation_bound_state_order(&a, "test", NULL,
                                        &list)); /* Student's table, 2 degrees of freedom */
     assert_true(fabs(list.item[0].error / se - 0.95 * sqrt(2 / 0.0975)) < 1e-12);
@@ -300,11 +300,11 @@ static cs_model network_of(cs_arch arch, cs_backend *backend)
 TEST(other_models_are_named)
 {
     AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
-    AUTO(cs_generation_bound_model) m = {0};
-    AUTO(cs_model) gpt = network_of(CS_ARCH_GPT2, backend);
+    CS_AUTO(cs_generation_bound_model) m = {0};
+    CS_AUTO(cs_model) gpt = network_of(CS_ARCH_GPT2, backend);
     assert_fails(cs_generation_bound_model_of(&gpt, &m), CS_ERR_USAGE,
                  "architecture is gpt2, not linear");
-    AUTO(cs_model) linear = network_of(CS_ARCH_LINEAR, backend);
+    CS_AUTO(cs_model) linear = network_of(CS_ARCH_LINEAR, backend);
     static const char *const name[] = {"embed.token", "embed.position",
                                        "layer.0.attention.qkv.weight", "output.weight"};
     for (int i = 0; i < 4; ++i) {
@@ -328,11 +328,11 @@ TEST(other_models_are_named)
 TEST(bad_texts_and_options_are_named)
 {
     world w;
-    AUTO(cs_generation_bound_model) m = {0}, other = {0};
     cs_generation_bound_audit a = {0};
     make_text(&w, 1);
-    OK(cs_generation_bound_model_random(VOCAB, 4, 1, 1, &m));
-    OK(cs_generation_bound_model_random(VOCAB + 1, 4, 1, 1, &other));
+    AUTO_OK(cs_generation_bound_model, m, cs_generation_bound_model_random(VOCAB, 4, 1, 1, &m));
+    AUTO_OK(cs_generation_bound_model, other,
+            cs_generation_bound_model_random(VOCAB + 1, 4, 1, 1, &other));
     w.length[1] = 1;
     w.length[2] = 0;
     cs_generation_bound_options o = {.mask_ratio = 0.5};
@@ -371,10 +371,10 @@ TEST(bad_texts_and_options_are_named)
 static cs_status everything(void)
 {
     world w;
-    AUTO(cs_generation_bound_model) m = {0}, other = {0};
-    AUTO(cs_generation_bound_audit) a = {0};
-    AUTO(cs_statements) list = {0};
-    AUTO(cs_result) *result = cs_result_new();
+    CS_AUTO(cs_generation_bound_model) m = {0}, other = {0};
+    CS_AUTO(cs_generation_bound_audit) a = {0};
+    CS_AUTO(cs_statements) list = {0};
+    CS_AUTO(cs_result) *result = cs_result_new();
     const cs_generation_bound_options o = {.unmasked = 2, .masks = 2, .against = &other};
     make_text(&w, 2);
     cs_status status = cs_generation_bound_model_random(VOCAB, 4, 2, 2, &m);

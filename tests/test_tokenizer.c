@@ -27,7 +27,7 @@ static void assert_case(const cs_tokenizer *t, cs_encoder *e, const json_t *item
     const char *text = json_string_value(json_object_get(item, "text"));
     int64_t size = (int64_t)json_string_length(json_object_get(item, "text"));
     int64_t added = json_integer_value(json_object_get(item, "added")), count = 0;
-    AUTO_FREE int32_t *ids = NULL;
+    CS_AUTO_FREE int32_t *ids = NULL;
     OK(encode_once(t, text, size, true, &ids, &count));
     assert_true(added % 2 == 0 && count >= added); /* as many before as after, in all of them */
     assert_ids(ids + added / 2, count - added, json_object_get(item, "ids"), text);
@@ -51,10 +51,10 @@ TEST_IN_DIR(golden_ids)
         }
         const char *given = in_dir(state, "given.json"), *again = in_dir(state, "again.json");
         OK(cs_json_write(given, json_object_get(entry, "tokenizer")));
-        AUTO(cs_tokenizer) *t = tokenizer_at(given);
+        CS_AUTO(cs_tokenizer) *t = tokenizer_at(given);
         OK(cs_tokenizer_write(t, again));
-        AUTO(cs_tokenizer) *copy = tokenizer_at(again);
-        AUTO(cs_encoder) e = {0}, e_copy = {0};
+        CS_AUTO(cs_tokenizer) *copy = tokenizer_at(again);
+        CS_AUTO(cs_encoder) e = {0}, e_copy = {0};
         cs_encoder_init(&e, t);
         cs_encoder_init(&e_copy, copy);
         const json_t *cases = json_object_get(entry, "cases");
@@ -80,7 +80,7 @@ TEST_IN_DIR(written_file_is_the_one_read)
         const json_t *given = json_object_get(json_object_get(golden, name[i]), "tokenizer");
         const char *path = in_dir(state, "given.json");
         OK(cs_json_write(path, given));
-        AUTO(cs_tokenizer) *t = tokenizer_at(path);
+        CS_AUTO(cs_tokenizer) *t = tokenizer_at(path);
         OK(cs_tokenizer_write(t, path));
         OK(cs_json_read(path, &again));
         assert_true(json_equal(given, again));
@@ -134,7 +134,7 @@ TEST(texts_are_cut_as_documented)
 
 static void assert_round_trip(cs_encoder *e, const char *text, int64_t size)
 {
-    AUTO_FREE char *back = NULL;
+    CS_AUTO_FREE char *back = NULL;
     int64_t length = 0;
     OK(cs_encoder_encode(e, text, size, false));
     OK(cs_tokenizer_decode(e->tokenizer, e->id, e->count, false, &back, &length));
@@ -163,8 +163,8 @@ TEST(bpe_gives_every_text_back)
         "<s> a </s><pad><mask> <unk>",
         "\xEF\xBB\xBFmark",
         "\xEF\xBF\xBF\xF4\x8F\xBF\xBF"};
-    AUTO(cs_tokenizer) *t = small_bpe();
-    AUTO(cs_encoder) e = {0};
+    CS_AUTO(cs_tokenizer) *t = small_bpe();
+    CS_AUTO(cs_encoder) e = {0};
     cs_encoder_init(&e, t);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
         assert_round_trip(&e, texts[i], (int64_t)strlen(texts[i]));
@@ -184,8 +184,8 @@ static int32_t random_char(cs_rng *rng)
 
 TEST(bpe_gives_random_unicode_back)
 {
-    AUTO(cs_tokenizer) *t = small_bpe();
-    AUTO(cs_encoder) e = {0};
+    CS_AUTO(cs_tokenizer) *t = small_bpe();
+    CS_AUTO(cs_encoder) e = {0};
     cs_encoder_init(&e, t);
     for (uint64_t trial = 0; trial < 2000; ++trial) {
         cs_rng rng = cs_rng_at(7, CS_STREAM_TEST, trial);
@@ -201,8 +201,8 @@ TEST(bpe_gives_random_unicode_back)
 /* Every code point between letters, alone and repeated: pieces are cut without loss. */
 TEST(bpe_gives_every_character_back)
 {
-    AUTO(cs_tokenizer) *t = small_bpe();
-    AUTO(cs_encoder) e = {0};
+    CS_AUTO(cs_tokenizer) *t = small_bpe();
+    CS_AUTO(cs_encoder) e = {0};
     cs_encoder_init(&e, t);
     for (int32_t c = 0; c < 0x110000; c += c < 0x3000 ? 1 : 37) {
         if (c >= 0xD800 && c < 0xE000) {
@@ -248,7 +248,7 @@ TEST(parts_of_characters_are_replaced)
                                                  "A"},
         {"\xF4\x91\x92\x93", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
     };
-    AUTO(cs_tokenizer) *t = small_bpe();
+    CS_AUTO(cs_tokenizer) *t = small_bpe();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         int32_t ids[16];
         int64_t count = 0;
@@ -265,7 +265,7 @@ TEST(parts_of_characters_are_replaced)
 
 TEST(roles_and_ids)
 {
-    AUTO(cs_tokenizer) *t = small_bpe();
+    CS_AUTO(cs_tokenizer) *t = small_bpe();
     assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_BOS), 0);
     assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_PAD), 1);
     assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_EOS), 2);
@@ -276,7 +276,7 @@ TEST(roles_and_ids)
         assert_int_equal(cs_tokenizer_id(t, cs_tokenizer_token(t, i)), i);
         assert_int_equal(cs_tokenizer_is_special(t, i), i < 5);
     }
-    AUTO_FREE int32_t *ids = NULL;
+    CS_AUTO_FREE int32_t *ids = NULL;
     int64_t count = 0;
     OK(encode_once(t, "", 0, true, &ids, &count));
     assert_int_equal(count, 2);
@@ -288,7 +288,7 @@ TEST(roles_and_ids)
 
 TEST(bad_ids_and_bytes_are_named)
 {
-    AUTO(cs_tokenizer) *t = small_bpe();
+    CS_AUTO(cs_tokenizer) *t = small_bpe();
     int32_t *ids = NULL;
     int64_t count = 0, size = 0;
     char *text = NULL;
@@ -317,7 +317,7 @@ TEST(the_longest_added_token_is_taken)
     cs_bpe_options options = {.vocab_size = 260, .special = special, .specials = 4};
     AUTO_OK(cs_tokenizer, *t, cs_tokenizer_train_bpe(&source, &options, &t));
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        AUTO_FREE int32_t *ids = NULL;
+        CS_AUTO_FREE int32_t *ids = NULL;
         int64_t count = 0, size = (int64_t)strlen(cases[i].text);
         OK(encode_once(t, cases[i].text, size, false, &ids, &count));
         assert_int_equal(count, cases[i].count);
@@ -330,8 +330,8 @@ TEST(the_longest_added_token_is_taken)
 /* Earlier texts do not matter, nor whether a piece is short enough for the cache. */
 TEST(the_cache_changes_nothing)
 {
-    AUTO(cs_tokenizer) *t = small_bpe();
-    AUTO(cs_encoder) e = {0};
+    CS_AUTO(cs_tokenizer) *t = small_bpe();
+    CS_AUTO(cs_encoder) e = {0};
     cs_encoder_init(&e, t);
     for (uint64_t trial = 0; trial < 300; ++trial) {
         cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, trial % 100); /* each text three times */
@@ -340,7 +340,7 @@ TEST(the_cache_changes_nothing)
         for (int64_t i = 0; i < size; ++i) {
             text[i] = "the cats "[cs_rng_below(&rng, trial % 2 ? 9 : 8)];
         }
-        AUTO_FREE int32_t *ids = NULL;
+        CS_AUTO_FREE int32_t *ids = NULL;
         OK(cs_encoder_encode(&e, text, size, false));
         OK(encode_once(t, text, size, false, &ids, &count));
         assert_int_equal(count, e.count);
@@ -383,8 +383,7 @@ TEST(merges_are_those_of_plain_search)
             text[i] = (char)('a' + cs_rng_below(&rng, LETTERS));
             token[i] = text[i] - 'a';
         }
-        AUTO(cs_bpe) bpe = {0};
-        OK(cs_bpe_init(&bpe, byte_token, merge, merges, &twice));
+        AUTO_OK(cs_bpe, bpe, cs_bpe_init(&bpe, byte_token, merge, merges, &twice));
         assert_int_equal(twice, -1);
         AUTO_OK(cs_bpe_scratch, scratch, cs_bpe_apply(&bpe, text, count, &scratch));
         for (;;) {

@@ -12,7 +12,7 @@ static const char verses[] = "a\tthe cat sat on the mat\nb\t \nb\tDon't: the \xC
 
 TEST_IN_DIR(a_corpus_has_the_tokens_of_its_encoder)
 {
-    AUTO(cs_tokenizer) *t = small_bpe();
+    CS_AUTO(cs_tokenizer) *t = small_bpe();
     cs_corpus_options o = {.encoder = t, .test_share = -1, .min_tokens = 2};
     cs_corpus c = loaded(put(state, "c.tsv", verses), &o);
     static const char *const text[] = {"the cat sat on the mat", "Don't: the \xC3\x89t\xC3\xA9 42",
@@ -48,8 +48,8 @@ TEST_IN_DIR(a_word_list_keeps_the_ids_of_its_corpus)
     const char *path = put(state, "c.tsv", verses), *file = in_dir(state, "t.json");
     for (size_t k = 0; k < sizeof kind / sizeof kind[0]; ++k) {
         cs_corpus_options o = {.splitter = kind[k], .test_share = -1, .vocab_size = 5};
-        AUTO(cs_corpus) c = loaded(path, &o);
-        AUTO(cs_tokenizer) *t = NULL, *again = NULL;
+        CS_AUTO(cs_corpus) c = loaded(path, &o);
+        CS_AUTO(cs_tokenizer) *t = NULL, *again = NULL;
         OK(cs_tokenizer_of_corpus(&c, kind[k], &t));
         assert_int_equal(cs_tokenizer_vocab(t), c.vocab + 4);
         for (int32_t i = 0; i < c.vocab; ++i) {
@@ -61,7 +61,7 @@ TEST_IN_DIR(a_word_list_keeps_the_ids_of_its_corpus)
         OK(cs_tokenizer_write(t, file));
         again = tokenizer_at(file);
         cs_corpus_options encoded = {.encoder = again, .test_share = -1};
-        AUTO(cs_corpus) d = loaded(path, &encoded);
+        CS_AUTO(cs_corpus) d = loaded(path, &encoded);
         assert_int_equal(d.tokens, c.tokens);
         assert_int_equal(d.unknown_tokens, c.unknown_tokens);
         assert_true(c.unknown_tokens > 0);
@@ -72,7 +72,7 @@ TEST_IN_DIR(a_word_list_keeps_the_ids_of_its_corpus)
 TEST_IN_DIR(special_tokens_are_not_added_twice)
 {
     cs_corpus_options o = {.splitter = CS_SPLITTER_WHITESPACE, .test_share = -1};
-    AUTO(cs_corpus) c = loaded(put(state, "c.txt", "<s> a a </s>\n"), &o);
+    CS_AUTO(cs_corpus) c = loaded(put(state, "c.txt", "<s> a a </s>\n"), &o);
     AUTO_OK(cs_tokenizer, *t, cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t));
     assert_int_equal(cs_tokenizer_vocab(t), 4 + 2);
     assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_BOS), cs_tokenizer_id(t, "<s>"));
@@ -83,8 +83,8 @@ TEST_IN_DIR(a_corpus_of_ids_has_numbers_for_words)
 {
     const char *npy = in_dir(state, "ids.npy");
     OK(cs_npy_write(npy, CS_I32, 1, (int64_t[]){3}, (int32_t[]){2, 0, 4}));
-    AUTO(cs_corpus) c = loaded(npy, NULL);
-    AUTO_FREE int32_t *ids = NULL;
+    CS_AUTO(cs_corpus) c = loaded(npy, NULL);
+    CS_AUTO_FREE int32_t *ids = NULL;
     int64_t count = 0;
     AUTO_OK(cs_tokenizer, *t, cs_tokenizer_of_corpus(&c, CS_SPLITTER_WORD, &t));
     assert_int_equal(cs_tokenizer_vocab(t), 5 + 5);
@@ -117,7 +117,7 @@ TEST_IN_DIR(ids_of_an_array_are_the_numbers_of_a_tokenizer)
     const int32_t ids[] = {0, 2, 1, 1, 2, -1}, shifted[] = {2, 4, 3, 3, 4};
     const int64_t shape[] = {2, 3};
     OK(cs_npy_write(npy, CS_I32, 2, shape, ids));
-    AUTO(cs_tokenizer) *t = word_list(state, "\"0\":2,\"1\":3,\"2\":4");
+    CS_AUTO(cs_tokenizer) *t = word_list(state, "\"0\":2,\"1\":3,\"2\":4");
     cs_corpus_options o = {.encoder = t, .test_share = -1};
     cs_corpus c = loaded(npy, &o);
     assert_int_equal(c.tokens, 5);
@@ -145,9 +145,9 @@ TEST_IN_DIR(ids_of_other_tokenizers_stay)
     const int32_t ids[] = {0, 2, 1, 4};
     OK(cs_npy_write(npy, CS_I32, 1, (int64_t[]){4}, ids));
     for (size_t k = 0; k < sizeof words / sizeof words[0]; ++k) {
-        AUTO(cs_tokenizer) *t = word_list(state, words[k]);
+        CS_AUTO(cs_tokenizer) *t = word_list(state, words[k]);
         cs_corpus_options o = {.encoder = t, .test_share = -1};
-        AUTO(cs_corpus) c = loaded(npy, &o);
+        CS_AUTO(cs_corpus) c = loaded(npy, &o);
         assert_memory_equal(c.token, ids, sizeof ids);
     }
 }
@@ -157,11 +157,11 @@ TEST_IN_DIR(every_allocation_of_the_numbers_failed)
     const char *npy = in_dir(state, "ids.npy");
     const int32_t ids[] = {0, 2, 1};
     OK(cs_npy_write(npy, CS_I32, 1, (int64_t[]){3}, ids));
-    AUTO(cs_tokenizer) *t = word_list(state, "\"0\":2,\"1\":3,\"2\":4");
+    CS_AUTO(cs_tokenizer) *t = word_list(state, "\"0\":2,\"1\":3,\"2\":4");
     cs_corpus_options o = {.encoder = t, .test_share = -1};
     int failures = 0;
     EACH_ALLOCATION_FAILS(n) {
-        AUTO(cs_corpus) c = {0};
+        CS_AUTO(cs_corpus) c = {0};
         failures += out_of_memory(cs_corpus_load(npy, &o, &c));
     }
     assert_true(failures >= 4);
@@ -170,7 +170,7 @@ TEST_IN_DIR(every_allocation_of_the_numbers_failed)
 TEST_IN_DIR(nothing_surrounds_a_text_without_post_processor)
 {
     cs_corpus_options o = {.splitter = CS_SPLITTER_WHITESPACE, .test_share = -1};
-    AUTO(cs_corpus) c = loaded(put(state, "c.txt", "b a a\n"), &o);
+    CS_AUTO(cs_corpus) c = loaded(put(state, "c.txt", "b a a\n"), &o);
     int32_t *ids = NULL;
     int64_t count = 0;
     AUTO_OK(cs_tokenizer, *t, cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t));

@@ -118,9 +118,7 @@ TEST_IN_DIR(bad_bpe_files_are_named)
 
 TEST_IN_DIR(bad_files_are_named)
 {
-    static const struct {
-        const char *content, *reason;
-    } cases[] = {
+    static const test_refusal cases[] = {
         {"", "the file is empty"},
         {"{", "t.json:1:"},
         {"[]", "model: expected an object"},
@@ -153,7 +151,7 @@ TEST_IN_DIR(bad_files_are_named)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         cs_tokenizer *t = NULL;
-        const char *path = put(state, "t.json", cases[i].content);
+        const char *path = put(state, "t.json", cases[i].text);
         assert_fails(cs_tokenizer_read(path, &t), CS_ERR_INPUT, cases[i].reason);
         assert_null(t);
     }
@@ -168,8 +166,8 @@ TEST_IN_DIR(a_byte_without_a_token_refuses_the_text_alone)
     put_bytes(bytes, sizeof bytes, 254);
     (void)snprintf(file, sizeof file, bpe_form, "", "null", "ByteLevel", "null", "", bytes,
                    ",\"ab\":255", "[\"a b\"]");
-    AUTO(cs_tokenizer) *t = tokenizer_at(put(state, "t.json", file));
-    AUTO_FREE int32_t *ids = NULL, *none = NULL;
+    CS_AUTO(cs_tokenizer) *t = tokenizer_at(put(state, "t.json", file));
+    CS_AUTO_FREE int32_t *ids = NULL, *none = NULL;
     int64_t count = 0;
     OK(encode_once(t, "ab", 2, false, &ids, &count));
     assert_int_equal(count, 2); /* and the space before the text */
@@ -189,9 +187,9 @@ TEST_IN_DIR(a_unigram_token_may_be_given_twice)
     for (size_t i = 0; i < 2; ++i) {
         char file[1024];
         (void)snprintf(file, sizeof file, form, added[i]);
-        AUTO(cs_tokenizer) *t = tokenizer_at(put(state, "t.json", file));
-        AUTO_FREE int32_t *ids = NULL;
-        AUTO_FREE char *back = NULL;
+        CS_AUTO(cs_tokenizer) *t = tokenizer_at(put(state, "t.json", file));
+        CS_AUTO_FREE int32_t *ids = NULL;
+        CS_AUTO_FREE char *back = NULL;
         int64_t count = 0, size = 0;
         OK(encode_once(t, "a<s>", 4, false, &ids, &count));
         assert_int_equal(count, 2);
@@ -201,7 +199,7 @@ TEST_IN_DIR(a_unigram_token_may_be_given_twice)
         OK(cs_tokenizer_decode(t, (int32_t[]){1, 2, 3}, 3, false, &back, &size));
         assert_string_equal(back, "<s> a <s>");
         OK(cs_tokenizer_write(t, in_dir(state, "again.json")));
-        AUTO(cs_tokenizer) *again = tokenizer_at(in_dir(state, "again.json"));
+        CS_AUTO(cs_tokenizer) *again = tokenizer_at(in_dir(state, "again.json"));
         assert_string_equal(cs_tokenizer_token(again, 1), "<s>");
     }
 }
@@ -211,7 +209,7 @@ TEST_IN_DIR(a_unigram_token_may_be_given_twice)
 static cs_status write_small(const char *path)
 {
     cs_text_source source = {english, NULL};
-    AUTO(cs_tokenizer) *t = NULL;
+    CS_AUTO(cs_tokenizer) *t = NULL;
     cs_status status = cs_tokenizer_train_bpe(&source, NULL, &t);
     if (status == CS_OK) status = cs_tokenizer_write(t, path);
     return status;
@@ -228,10 +226,10 @@ TEST_IN_DIR(a_full_disk_leaves_nothing)
 static cs_status use(const char *path)
 {
     static const char text[] = "The caf\xC3\xA9's \xE4\xB8\xAD <s> 12 <mask>";
-    AUTO(cs_tokenizer) *t = NULL;
-    AUTO_FREE int32_t *ids = NULL;
+    CS_AUTO(cs_tokenizer) *t = NULL;
+    CS_AUTO_FREE int32_t *ids = NULL;
     int64_t count = 0, size = 0;
-    AUTO_FREE char *back = NULL;
+    CS_AUTO_FREE char *back = NULL;
     cs_status status = cs_tokenizer_read(path, &t);
     if (status == CS_OK) status = encode_once(t, text, (int64_t)strlen(text), true, &ids, &count);
     if (status == CS_OK) status = cs_tokenizer_decode(t, ids, count, true, &back, &size);

@@ -62,10 +62,10 @@ TEST_IN_DIR(other_files_list_tokens_and_roles)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         char got[128] = "";
-        AUTO_FREE int32_t *ids = NULL;
+        CS_AUTO_FREE int32_t *ids = NULL;
         int64_t count = 0;
         put_folder(state, cases[i].config, cases[i].map, cases[i].added);
-        AUTO(cs_tokenizer) *t = tokenizer_at(in_dir(state, "."));
+        CS_AUTO(cs_tokenizer) *t = tokenizer_at(in_dir(state, "."));
         OK(encode_once(t, cases[i].text, (int64_t)strlen(cases[i].text), false, &ids, &count));
         for (int64_t k = 0; k < count; ++k) {
             const size_t used = strlen(got);
@@ -83,7 +83,7 @@ TEST_IN_DIR(other_files_list_tokens_and_roles)
 TEST_IN_DIR(the_file_alone_has_its_own_tokens)
 {
     put_folder(state, NULL, NULL, "{\"<x>\":5}");
-    AUTO(cs_tokenizer) *t = tokenizer_at(in_dir(state, "tokenizer.json"));
+    CS_AUTO(cs_tokenizer) *t = tokenizer_at(in_dir(state, "tokenizer.json"));
     assert_int_equal(cs_tokenizer_vocab(t), 5);
 }
 
@@ -120,7 +120,7 @@ TEST_IN_DIR(bad_lists_are_named)
 
 static cs_status read_only(const char *path)
 {
-    AUTO(cs_tokenizer) *t = NULL;
+    CS_AUTO(cs_tokenizer) *t = NULL;
     cs_status status = cs_tokenizer_read(path, &t);
     return status;
 }

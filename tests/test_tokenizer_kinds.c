@@ -29,13 +29,13 @@ static void assert_kind(const char *kind, const cs_tokenizer *t, const json_t *l
                         const json_t *entry)
 {
     const json_t *ids = json_object_get(entry, "ids"), *texts = json_object_get(entry, "decoded");
-    AUTO(cs_encoder) e = {0};
+    CS_AUTO(cs_encoder) e = {0};
     cs_encoder_init(&e, t);
     for (size_t i = 0; i < json_array_size(lines); ++i) {
         const json_t *text = json_array_get(texts, i);
         assert_line(kind, &e, json_array_get(lines, i), json_array_get(ids, i));
         if (text) {
-            AUTO_FREE char *out = NULL;
+            CS_AUTO_FREE char *out = NULL;
             int64_t size = 0;
             OK(cs_tokenizer_decode(t, e.id, e.count, true, &out, &size));
             assert_int_equal(size, json_string_length(text));
@@ -58,9 +58,9 @@ TEST_IN_DIR(golden_kinds)
         const char *given = in_dir(state, "given.json"), *again = in_dir(state, "again.json");
         const json_t *form = json_object_get(entry, "tokenizer");
         OK(cs_json_write(given, form));
-        AUTO(cs_tokenizer) *t = tokenizer_at(given);
+        CS_AUTO(cs_tokenizer) *t = tokenizer_at(given);
         OK(cs_tokenizer_write(t, again));
-        AUTO(cs_tokenizer) *copy = tokenizer_at(again);
+        CS_AUTO(cs_tokenizer) *copy = tokenizer_at(again);
         assert_kind(kind, t, lines, entry);
         assert_kind(kind, copy, lines, entry);
         OK(cs_json_read(again, &written));
@@ -89,7 +89,7 @@ TEST_IN_DIR(no_part_is_passed_over)
         for (size_t i = 0; i < sizeof part / sizeof part[0]; ++i) {
             json_t *held = json_incref(json_object_get(form, part[i]));
             const char *path = in_dir(state, "less.json");
-            AUTO(cs_tokenizer) *t = NULL;
+            CS_AUTO(cs_tokenizer) *t = NULL;
             bool differs = json_is_null(held) || json_array_size(held) == 1;
             (void)json_object_set_new(form, part[i], i == 2 ? json_array() : json_null());
             OK(cs_json_write(path, form));
@@ -100,7 +100,7 @@ TEST_IN_DIR(no_part_is_passed_over)
             for (size_t j = 0; j < json_array_size(lines) && !differs && status == CS_OK; ++j) {
                 const json_t *line = json_array_get(lines, j),
                              *want = json_array_get(json_object_get(entry, "ids"), j);
-                AUTO_FREE int32_t *ids = NULL;
+                CS_AUTO_FREE int32_t *ids = NULL;
                 int64_t count = 0;
                 OK(encode_once(t, json_string_value(line), (int64_t)json_string_length(line), true,
                                &ids, &count));
@@ -161,10 +161,10 @@ TEST(parts_of_a_piece_give_its_tokens)
     int64_t split = 0, whole = 0;
     for (uint64_t trial = 0; trial < 3000; ++trial) {
         cs_rng rng = cs_rng_at(13, CS_STREAM_TEST, trial);
-        AUTO(cs_word_table) vocabulary = {0};
-        AUTO(cs_bpe) bpe = {0};
-        AUTO(cs_bpe_start) start = {0};
-        AUTO(cs_bpe_scratch) scratch = {0};
+        CS_AUTO(cs_word_table) vocabulary = {0};
+        CS_AUTO(cs_bpe) bpe = {0};
+        CS_AUTO(cs_bpe_start) start = {0};
+        CS_AUTO(cs_bpe_scratch) scratch = {0};
         int32_t token[CHARS];
         int64_t count = 0;
         char text[CHARS];
@@ -196,10 +196,10 @@ static cs_status use(const char *path)
 {
     static const char text[] =
         "The caf\xC3\xA9's \xE4\xB8\xAD <s> 12 <mask>  e\xCC\x81\xE2\x80\xA6";
-    AUTO(cs_tokenizer) *t = NULL;
-    AUTO_FREE int32_t *ids = NULL;
+    CS_AUTO(cs_tokenizer) *t = NULL;
+    CS_AUTO_FREE int32_t *ids = NULL;
     int64_t count = 0, size = 0;
-    AUTO_FREE char *back = NULL;
+    CS_AUTO_FREE char *back = NULL;
     cs_status status = cs_tokenizer_read(path, &t);
     if (status == CS_OK) status = encode_once(t, text, (int64_t)strlen(text), true, &ids, &count);
     if (status == CS_OK) status = cs_tokenizer_decode(t, ids, count, true, &back, &size);
@@ -247,7 +247,7 @@ TEST(expressions_are_translated)
         {"\\\xC3\xA9", "\xC3\xA9"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        AUTO_FREE char *out = NULL;
+        CS_AUTO_FREE char *out = NULL;
         OK(cs_regex_translate(cases[i].given, false, &out));
         assert_string_equal(out, cases[i].want);
     }
@@ -255,9 +255,7 @@ TEST(expressions_are_translated)
 
 TEST(expressions_that_would_mean_something_else_are_refused)
 {
-    static const struct {
-        const char *given, *reason;
-    } cases[] = {
+    static const test_refusal cases[] = {
         {"[a&&b]", "an intersection of sets at byte 3"},
         {"[a[^b]]", "a negated set within a set at byte 3"},
         {"[a-[b]]", "a hyphen before a set within a set at byte 3"},
@@ -275,7 +273,7 @@ TEST(expressions_that_would_mean_something_else_are_refused)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         cs_regex *regex = NULL;
-        assert_fails(cs_regex_compile(cases[i].given, &regex), CS_ERR_INPUT, cases[i].reason);
+        assert_fails(cs_regex_compile(cases[i].text, &regex), CS_ERR_INPUT, cases[i].reason);
         assert_null(regex);
     }
 }
@@ -340,7 +338,7 @@ TEST(categories_are_those_of_unicode_16)
 
 TEST(the_longest_beginning_is_found)
 {
-    AUTO(cs_trie) trie = {0};
+    CS_AUTO(cs_trie) trie = {0};
     int32_t there = 0;
     int64_t length = 0;
     static const char *const word[] = {"a", "ab", "abcd", "b"};
@@ -361,9 +359,7 @@ TEST(the_longest_beginning_is_found)
 
 TEST_IN_DIR(bad_tables_of_characters_are_named)
 {
-    static const struct {
-        const char *map, *reason;
-    } cases[] = {
+    static const test_refusal cases[] = {
         {"\"!\"", "normalizer.precompiled_charsmap: not valid base64"},
         {"\"AAAA\"", "normalizer.precompiled_charsmap: its header announces a table of 0 bytes, "
                      "but the map has 3"},
@@ -379,7 +375,7 @@ TEST_IN_DIR(bad_tables_of_characters_are_named)
             file, sizeof file,
             "{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":0},\"unk_token\":\"a\"},"
             "\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":%s}}",
-            cases[i].map);
+            cases[i].text);
         assert_fails(cs_tokenizer_read(put(state, "t.json", file), &t), CS_ERR_INPUT,
                      cases[i].reason);
     }

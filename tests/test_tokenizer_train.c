@@ -73,7 +73,7 @@ TEST_IN_DIR(closed_examples)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         char merges[256];
-        AUTO(cs_tokenizer) *t = trained(cases[i].texts, cases[i].vocab, cases[i].frequency);
+        CS_AUTO(cs_tokenizer) *t = trained(cases[i].texts, cases[i].vocab, cases[i].frequency);
         merges_of(state, t, merges, sizeof merges);
         assert_string_equal(merges, cases[i].merges);
     }
@@ -84,7 +84,7 @@ TEST(ids_are_special_tokens_bytes_merges)
     static const char *const texts[] = {"abab", "abab", NULL}, *const special[] = {"<x>", "<s>"};
     cs_text_source source = {each_text, (void *)(uintptr_t)texts};
     cs_bpe_options options = {.special = special, .specials = 2};
-    AUTO_FREE int32_t *ids = NULL;
+    CS_AUTO_FREE int32_t *ids = NULL;
     int64_t count = 0;
     AUTO_OK(cs_tokenizer, *t, cs_tokenizer_train_bpe(&source, &options, &t));
     assert_int_equal(cs_tokenizer_vocab(t), 2 + 256 + 2);
@@ -214,7 +214,7 @@ TEST_IN_DIR(training_is_that_of_recounting)
                                      p.spelling[best[1]]);
             join(&p, best[0], best[1]);
         }
-        AUTO(cs_tokenizer) *t = trained(texts, 256 + MOST, 2);
+        CS_AUTO(cs_tokenizer) *t = trained(texts, 256 + MOST, 2);
         merges_of(state, t, got, sizeof got);
         assert_string_equal(got, want);
     }
@@ -311,7 +311,7 @@ static cs_status train_english(const char *path)
     (void)path;
     cs_text_source source = {english, NULL};
     cs_bpe_options options = {.vocab_size = 275, .add_prefix_space = true};
-    AUTO(cs_tokenizer) *t = NULL;
+    CS_AUTO(cs_tokenizer) *t = NULL;
     cs_status status = cs_tokenizer_train_bpe(&source, &options, &t);
     return status;
 }
@@ -327,7 +327,7 @@ static cs_status train_interrupted(const char *path)
     uint64_t seed = 4;
     cs_text_source source = {each_random, &seed};
     cs_bpe_options options = {.vocab_size = 2000};
-    AUTO(cs_tokenizer) *t = NULL;
+    CS_AUTO(cs_tokenizer) *t = NULL;
     cs_interrupt_set();
     cs_status status = cs_tokenizer_train_bpe(&source, &options, &t);
     return status;

@@ -1,14 +1,13 @@
 /* linalg: the largest inner products against all of them, sorted. */
+#include <stdlib.h>
+
 #include "io_support.h"
 #include "linalg/top_pairs.h"
 
 static float *normal_rows(int64_t n, int64_t d, uint64_t index)
 {
-    float *x = test_zeros(n * d, sizeof *x);
     cs_rng rng = cs_rng_at(5, CS_STREAM_TEST, index);
-    for (int64_t i = 0; i < n * d; ++i) {
-        x[i] = (float)cs_rng_normal(&rng);
-    }
+    ARRAY(float, x, (n * d), i, cs_rng_normal(&rng));
     return x;
 }
 
@@ -71,9 +70,7 @@ TEST(ties_are_in_order)
             AUTO_OK(cs_top_pairs, top, cs_top_pairs_of(&rows, &options, &top));
             assert_int_equal(top.total, total);
             assert_int_equal(top.count, options.count < total ? options.count : total);
-            for (int64_t i = 0; i < top.count; ++i) {
-                assert_int_equal(in_order(&top.pair[i], &all[i]), 0);
-            }
+            assert_each(i, 0, top.count, in_order(&top.pair[i], &all[i]) == 0);
         }
     }
 }
@@ -90,9 +87,7 @@ TEST(bounds_lose_nothing)
     for (int threads = 1; threads <= 3; ++threads) {
         cs_top_pairs_options options = {.count = 700, .threads = threads};
         AUTO_OK(cs_top_pairs, top, cs_top_pairs_of(&rows, &options, &top));
-        for (int64_t i = 0; i < top.count; ++i) {
-            assert_int_equal(in_order(&top.pair[i], &all[i]), 0);
-        }
+        assert_each(i, 0, top.count, in_order(&top.pair[i], &all[i]) == 0);
     }
 }
 
@@ -101,11 +96,8 @@ TEST(close_values_are_selected)
 {
     const int64_t n = 901;
     for (uint64_t seed = 0; seed < 3; ++seed) {
-        float *x = test_zeros(n, sizeof *x);
         cs_rng rng = cs_rng_at(5, CS_STREAM_TEST, 100 + seed);
-        for (int64_t i = 0; i < n; ++i) {
-            x[i] = 1 + (float)cs_rng_below(&rng, 1024) * 0x1p-23F;
-        }
+        ARRAY(float, x, n, i, 1 + (float)cs_rng_below(&rng, 1024) * 0x1p-23F);
         cs_rows rows = cs_rows_of_f32(n, 1, x, "x");
         int64_t total;
         cs_pair *all = all_pairs(x, n, 1, false, false, &total);
@@ -113,9 +105,7 @@ TEST(close_values_are_selected)
             cs_top_pairs_options options = {.count = wanted, .threads = 1 + (int)(wanted % 2)};
             AUTO_OK(cs_top_pairs, top, cs_top_pairs_of(&rows, &options, &top));
             assert_int_equal(top.count, wanted);
-            for (int64_t i = 0; i < top.count; ++i) {
-                assert_int_equal(in_order(&top.pair[i], &all[i]), 0);
-            }
+            assert_each(i, 0, top.count, in_order(&top.pair[i], &all[i]) == 0);
         }
     }
 }
@@ -124,10 +114,7 @@ TEST(close_values_are_selected)
 TEST(ties_at_a_bound_are_kept)
 {
     enum { ROWS = 1100, COLS = 600 };
-    float *x = test_zeros(ROWS * COLS, sizeof *x);
-    for (int64_t i = 0; i < ROWS * COLS; ++i) {
-        x[i] = i / COLS % 7 == 0 ? 2 : 1;
-    }
+    ARRAY(float, x, (ROWS * COLS), i, i / COLS % 7 == 0 ? 2 : 1);
     cs_rows rows = cs_rows_of_f32(ROWS, COLS, x, "x");
     for (int64_t wanted = 1; wanted < 40000; wanted = 3 * wanted + 1) {
         cs_top_pairs_options options = {.count = wanted, .threads = 1 + (int)(wanted % 3)};
@@ -165,10 +152,7 @@ TEST(cosines_mean_and_quantiles)
             .count = 500, .cosine = true, .self = self, .quantiles = 7, .quantile = quantile};
         AUTO_OK(cs_top_pairs, top, cs_top_pairs_of(&rows, &options, &top));
         const double bound = (double)(d + 4) * 0x1p-24;
-        double mean = 0;
-        for (int64_t i = 0; i < total; ++i) {
-            mean += (double)all[i].value / (double)total;
-        }
+        double mean = SUM(i, 0, total, (double)all[i].value / (double)total);
         for (int64_t i = 0; i < top.count; ++i) { /* sorted lists differ by no more than entries */
             assert_true(fabs((double)top.pair[i].value - (double)all[i].value) <= bound);
         }
@@ -194,7 +178,6 @@ TEST(quantiles_within_a_bin)
     static const double wanted[] = {0, 0.25, 0.5, 1};
     float x[2 * ROWS];
     for (int sign = -1; sign < 2; sign += 2) {
-        AUTO(cs_top_pairs) t = {0};
         for (int i = 0; i < ROWS;
              ++i) { /* inner products 1 - 0, or 0 - 1 in pairs of unlike rows */
             x[2 * i] = 1;
@@ -206,7 +189,7 @@ TEST(quantiles_within_a_bin)
             x[2] = -1;
             rows.rows = 2;
         }
-        OK(cs_top_pairs_of(&rows, &o, &t));
+        AUTO_OK(cs_top_pairs, t, cs_top_pairs_of(&rows, &o, &t));
         const double end = sign * (1 + 4095 * 0x1p-23);
         for (int q = 0; q < 4; ++q) {
             const double rank = floor(wanted[q] * (TOTAL - 1));
@@ -224,7 +207,7 @@ TEST(same_bits_for_any_threads)
     float *x = normal_rows(n, d, 13);
     cs_rows rows = cs_rows_of_f32(n, d, x, "x");
     const double half = 0.5;
-    AUTO(cs_top_pairs) first = {0};
+    CS_AUTO(cs_top_pairs) first = {0};
     for (int threads = 1; threads <= 4; ++threads) {
         cs_top_pairs_options options = {
             .count = 3000, .quantiles = 1, .quantile = &half, .threads = threads};
@@ -268,7 +251,7 @@ static cs_status some_pairs(const char *path)
     }
     cs_rows rows = cs_rows_of_f32(40, 3, x, "x");
     cs_top_pairs_options options = {.count = 10, .threads = 1};
-    AUTO(cs_top_pairs) top = {0};
+    CS_AUTO(cs_top_pairs) top = {0};
     cs_status status = cs_top_pairs_of(&rows, &options, &top);
     return status;
 }

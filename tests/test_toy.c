@@ -120,11 +120,11 @@ TEST(golden_spectra_by_every_method)
     json_array_foreach(list, index, entry)
     {
         cs_toy toy = golden_toy(entry);
-        AUTO(cs_toy_spectrum) golden = golden_spectrum(entry);
+        CS_AUTO(cs_toy_spectrum) golden = golden_spectrum(entry);
         check_matrix(&toy, entry);
-        AUTO(cs_toy_spectrum) full = toy_run(toy_enumerate, &toy);
+        CS_AUTO(cs_toy_spectrum) full = toy_run(toy_enumerate, &toy);
         expect_spectra_agree(&full, &golden);
-        AUTO(cs_toy_spectrum) reduced = {0}, formula = {0};
+        CS_AUTO(cs_toy_spectrum) reduced = {0}, formula = {0};
         if (toy.literal) {
             assert_fails(cs_toy_reduce(&toy, &reduced), CS_ERR_USAGE,
                          "literal token sets couple the classes");
@@ -180,8 +180,8 @@ static const struct {
 
 static int compare_methods(const cs_toy *toy)
 {
-    AUTO(cs_toy_spectrum) full = toy_run(toy_enumerate, toy), reduced = toy_run(cs_toy_reduce, toy),
-                          formula = {0};
+    CS_AUTO(cs_toy_spectrum) full = toy_run(toy_enumerate, toy),
+                             reduced = toy_run(cs_toy_reduce, toy), formula = {0};
     expect_spectra_agree(&full, &reduced);
     assert_true(full.sigma[0] <= 1 + toy_agreement && fabs(full.sigma[0] - 1) <= toy_agreement);
     int known = cs_toy_closed(toy, &formula) == CS_OK;
@@ -256,9 +256,9 @@ TEST(invariant_spectra_at_larger_lengths)
             for (int prefix = 0; prefix < 3; ++prefix) {
                 cs_toy toy = toy_of(objectives[i].spec, 4, s, 7);
                 toy.objective.empty_prefix = (cs_empty_prefix)prefix;
-                AUTO(cs_toy_spectrum) formula = {0};
+                CS_AUTO(cs_toy_spectrum) formula = {0};
                 if (cs_toy_closed(&toy, &formula) == CS_OK) {
-                    AUTO(cs_toy_spectrum) reduced = toy_run(cs_toy_reduce, &toy);
+                    CS_AUTO(cs_toy_spectrum) reduced = toy_run(cs_toy_reduce, &toy);
                     expect_spectra_agree(&reduced, &formula);
                 }
                 cs_reason_clear();
@@ -297,8 +297,8 @@ TEST(large_enumerations_use_the_gram_matrix)
     const cs_toy toys[] = {toy_of("masked:unmasked=4", 8, 6, 4), /* 30,720 x 192 */
                            toy_of("masked:unmasked=0,empty-prefix=class", 100, 20, 25)};
     for (int i = 0; i < 2; ++i) {
-        AUTO(cs_toy_spectrum) full = toy_run(toy_enumerate, &toys[i]),
-                              formula = toy_run(cs_toy_closed, &toys[i]);
+        CS_AUTO(cs_toy_spectrum) full = toy_run(toy_enumerate, &toys[i]),
+                                 formula = toy_run(cs_toy_closed, &toys[i]);
         assert_non_null(strstr(full.source, "Gram matrix"));
         /* sigma = sqrt(lambda): an error of n eps in lambda >= 0.4. */
         expect_spectra_agree(&full, &formula);
@@ -310,9 +310,9 @@ TEST(literal_sets_of_one_class_are_disjoint)
 {
     for (size_t i = 0; i < sizeof objectives / sizeof objectives[0]; ++i) {
         cs_toy toy = toy_of(objectives[i].spec, 1, 4, 3);
-        AUTO(cs_toy_spectrum) disjoint = toy_run(toy_enumerate, &toy);
+        CS_AUTO(cs_toy_spectrum) disjoint = toy_run(toy_enumerate, &toy);
         toy.literal = true;
-        AUTO(cs_toy_spectrum) literal = toy_run(toy_enumerate, &toy);
+        CS_AUTO(cs_toy_spectrum) literal = toy_run(toy_enumerate, &toy);
         expect_spectra_agree(&disjoint, &literal);
     }
 }

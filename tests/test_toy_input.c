@@ -50,9 +50,8 @@ static double squared_norm(const cs_toy *toy)
     assert_true(row && col);
     cs_csr_sums(&m.a, row, col);
     for (int64_t i = 0; i < m.a.rows; ++i) {
-        for (int64_t e = m.a.ptr[i]; e < m.a.ptr[i + 1]; ++e) {
-            sum += m.a.val[e] * m.a.val[e] / (row[i] * col[m.a.col[e]]);
-        }
+        sum += SUM(e, m.a.ptr[i], m.a.ptr[i + 1],
+                   m.a.val[e] * m.a.val[e] / (row[i] * col[m.a.col[e]]));
     }
     cs_free(row);
     cs_free(col);
@@ -63,7 +62,7 @@ TEST(random_plan_files_reduce)
 {
     for (uint64_t seed = 0; seed < 60; ++seed) {
         int64_t s = 2 + (int64_t)(seed % 4);
-        AUTO(cs_plan_file) file = random_file(seed, s);
+        CS_AUTO(cs_plan_file) file = random_file(seed, s);
         cs_toy toy = {.objective = cs_objective_default(CS_OBJ_FILE),
                       .classes = 1 + (int64_t)(seed % 3),
                       .length = s,
@@ -71,8 +70,8 @@ TEST(random_plan_files_reduce)
                       .given = seed % 5 == 4};
         toy.objective.file = &file;
         toy.objective.event_weight = seed % 2 ? CS_EVENT_MASK : CS_EVENT_TOKEN;
-        AUTO(cs_toy_spectrum) full = toy_run(toy_enumerate, &toy),
-                              reduced = toy_run(cs_toy_reduce, &toy);
+        CS_AUTO(cs_toy_spectrum) full = toy_run(toy_enumerate, &toy),
+                                 reduced = toy_run(cs_toy_reduce, &toy);
         expect_spectra_agree(&full, &reduced);
         assert_each(j, 0, full.values, full.sigma[j] > 0 && full.sigma[j] <= 1 + toy_agreement);
         assert_true(fabs(full.sigma[0] - 1) <= toy_agreement);
@@ -156,10 +155,10 @@ TEST(failed_allocations_are_reported)
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; ++i) {
         for (int n = 0; n < 3; ++n) {
             cs_toy toy = toy_of(specs[i], 2, 4, 2);
-            AUTO(cs_toy_spectrum) out = {0};
+            CS_AUTO(cs_toy_spectrum) out = {0};
             if (methods[n](&toy, &out) == CS_OK) {
                 EACH_ALLOCATION_FAILS(at) {
-                    AUTO(cs_toy_spectrum) next = {0};
+                    CS_AUTO(cs_toy_spectrum) next = {0};
                     if (out_of_memory(methods[n](&toy, &next))) assert_null(next.sigma);
                 }
             }

@@ -43,7 +43,7 @@ TEST(heavy_tails_beat_windows)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
         cs_toy toy = toy_of(rows[i].spec, 1, 128, 2);
-        AUTO(cs_toy_spectrum) s = toy_run(cs_toy_reduce, &toy);
+        CS_AUTO(cs_toy_spectrum) s = toy_run(cs_toy_reduce, &toy);
         if (!(fabs(tail(&s) - rows[i].tail) <= rows[i].tail_digit)) {
             fail_msg("%s: tail %g, printed %g", rows[i].spec, tail(&s), rows[i].tail);
         }
@@ -65,7 +65,7 @@ TEST(windows_follow_their_asymptotics)
             char spec[32];
             (void)snprintf(spec, sizeof spec, "%s:t=%d", names[n], t);
             cs_toy toy = toy_of(spec, 1, 400, 2);
-            AUTO(cs_toy_spectrum) x = toy_run(cs_toy_reduce, &toy);
+            CS_AUTO(cs_toy_spectrum) x = toy_run(cs_toy_reduce, &toy);
             double gap = (1 - x.sigma[1]) * (1 + x.sigma[1]), tt = t;
             assert_true(fabs(gap / (pi * pi * (tt * tt - 1) / (12 * s * s)) - 1) < 0.025);
             assert_true(fabs(x.sum_sigma2 / (s / tt) - 1) < 0.025);
@@ -78,7 +78,7 @@ TEST(windows_follow_their_asymptotics)
 static double second(const char *spec, int64_t s)
 {
     cs_toy toy = toy_of(spec, 2, s, 2);
-    AUTO(cs_toy_spectrum) x = toy_run(cs_toy_reduce, &toy);
+    CS_AUTO(cs_toy_spectrum) x = toy_run(cs_toy_reduce, &toy);
     double sigma = x.sigma[1];
     return sigma;
 }
@@ -92,7 +92,7 @@ TEST(quoted_values)
     /* Theorem 4.2 at s rho = 1 gives 1: no gain over ar. */
     assert_true(fabs(second("masked:unmasked=1", 9) - sqrt(1.0 / 64)) < 1e-15);
     cs_toy toy = toy_of("masked:unmasked=8", 2, 9, 2);
-    AUTO(cs_toy_spectrum) x = toy_run(cs_toy_reduce, &toy);
+    CS_AUTO(cs_toy_spectrum) x = toy_run(cs_toy_reduce, &toy);
     assert_true(x.values == 1 && x.multiplicity[0] == 18);
     /* The normalised masked entry at s = 4, m = 2, T = 2: 0.144 (printed in LA: 4.62). */
     toy = toy_of("masked:unmasked=2", 3, 4, 2);
@@ -117,16 +117,15 @@ TEST(any_length_takes_no_memory)
                                  "masked:mask-ratio=0.15", "gvp:segmentation=fixed,groups=7"};
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; ++i) {
         cs_toy toy = {.classes = 3, .length = s, .tokens = 2};
-        AUTO(cs_toy_spectrum) reduced = {0}, closed = {0};
         double rows = 0, cols = 0, nnz = 0;
         OK(cs_objective_parse(specs[i], &toy.objective));
         (void)cs_mem_fail_at(0);
         OK(cs_toy_size(&toy, &rows, &cols, &nnz));
         assert_int_equal(cs_mem_fail_at(0), 0);
         assert_true(isinf(rows) && isinf(nnz) && cols == 6.0 * (double)s);
-        OK(cs_toy_reduce(&toy, &reduced));
+        AUTO_OK(cs_toy_spectrum, reduced, cs_toy_reduce(&toy, &reduced));
         assert_true(cs_mem_fail_at(0) <= 8); /* the few values alone */
-        OK(cs_toy_closed(&toy, &closed));
+        AUTO_OK(cs_toy_spectrum, closed, cs_toy_closed(&toy, &closed));
         assert_int_equal(reduced.values, 2);
         assert_true(closed.values == 2 && closed.multiplicity[1] == reduced.multiplicity[1]);
         assert_true(fabs(reduced.sigma[1] / closed.sigma[1] - 1) < 1e-11);

@@ -67,12 +67,11 @@ static int64_t at_of(cs_examples *e, int64_t n)
 TEST(test_epochs_are_permutations)
 {
     recipe r = {0};
-    AUTO_BY(free_training, training) t = make_training(&r, NULL);
-    AUTO(cs_examples) e = {0}, again = {0};
+    CS_AUTO_BY(free_training, training) t = make_training(&r, NULL);
     const cs_examples_options wanted = {
         .objective = &t.options.task.objective, .length = 5, .end_token = 2, .seed = 3};
-    OK(cs_examples_of(&t.corpus, &wanted, &e));
-    OK(cs_examples_of(&t.corpus, &wanted, &again));
+    AUTO_OK(cs_examples, e, cs_examples_of(&t.corpus, &wanted, &e));
+    AUTO_OK(cs_examples, again, cs_examples_of(&t.corpus, &wanted, &again));
     /* 16 documents of 3..9 tokens; pieces of one token predict nothing. */
     int64_t pieces = 0, short_ones = 0;
     for (int64_t d = 0; d < t.corpus.documents; ++d) {
@@ -106,13 +105,12 @@ TEST(test_epochs_are_permutations)
 TEST(test_groups_of_like_length)
 {
     recipe r = {.documents = 60};
-    AUTO_BY(free_training, training) t = make_training(&r, NULL);
-    AUTO(cs_examples) e = {0}, plain = {0};
+    CS_AUTO_BY(free_training, training) t = make_training(&r, NULL);
     cs_examples_options wanted = {
         .objective = &t.options.task.objective, .length = 9, .seed = 3, .group = 4};
-    OK(cs_examples_of(&t.corpus, &wanted, &e));
+    AUTO_OK(cs_examples, e, cs_examples_of(&t.corpus, &wanted, &e));
     wanted.group = 0;
-    OK(cs_examples_of(&t.corpus, &wanted, &plain));
+    AUTO_OK(cs_examples, plain, cs_examples_of(&t.corpus, &wanted, &plain));
     assert_true(e.count > 40);
     e.count -= e.count % 4 == 0; /* epochs that begin inside a batch */
     plain.count = e.count;
@@ -135,7 +133,7 @@ TEST(test_groups_of_like_length)
 TEST(test_packing)
 {
     recipe r = {0};
-    AUTO_BY(free_training, training) t = make_training(&r, NULL);
+    CS_AUTO_BY(free_training, training) t = make_training(&r, NULL);
     cs_examples e = {0};
     cs_examples_options wanted = {
         .objective = &t.options.task.objective, .length = 7, .pack = true, .end_token = 2};
@@ -165,7 +163,7 @@ TEST(test_packing)
 static void check_mass(cs_objective_kind kind)
 {
     recipe r = {.kind = kind};
-    AUTO_BY(free_training, training) t = make_training(&r, NULL);
+    CS_AUTO_BY(free_training, training) t = make_training(&r, NULL);
     double mass[64], want[64] = {0}, total = 0;
     const cs_objective *o = &t.options.task.objective;
     const cs_examples_options wanted = {.objective = o, .length = 6};
@@ -200,7 +198,7 @@ TEST(test_specials_first)
 {
     const int64_t length[] = {6};
     static const char *const spelled[] = {"<unk>", "the", "<mask>", "a"};
-    AUTO(cs_corpus) c = small_corpus(1, length, 4, 0, 1);
+    CS_AUTO(cs_corpus) c = small_corpus(1, length, 4, 0, 1);
     for (int32_t i = 0; i < 6; ++i) {
         c.token[i] = i % 4;
     }
@@ -214,9 +212,7 @@ TEST(test_specials_first)
     static const char *const words[] = {"<s>", "<pad>", "</s>", "<unk>", "<mask>", "the", "a"};
     assert_int_equal(c.vocab, 7);
     assert_int_equal(c.unknown, 3);
-    for (int i = 0; i < 7; ++i) {
-        assert_string_equal(c.word[i], words[i]);
-    }
+    assert_each(i, 0, 7, strcmp(c.word[i], words[i]) == 0);
     assert_memory_equal(c.token, want, sizeof want);
     AUTO_OK(cs_tokenizer, *t, cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t));
     assert_int_equal(cs_tokenizer_vocab(t), 7);
@@ -240,7 +236,7 @@ TEST_IN_DIR(test_threads)
         char name[24];
         (void)snprintf(name, sizeof name, "t%d", i + 1);
         dir[i] = in_dir(state, name);
-        AUTO_BY(free_training, training) t = make_training(&r, dir[i]);
+        CS_AUTO_BY(free_training, training) t = make_training(&r, dir[i]);
         t.options.data.accumulate = 2;
         cs_train_result result = trained(&t);
         assert_true(result.finished && result.step == 12 && result.skipped == 0);
@@ -257,7 +253,7 @@ TEST_IN_DIR(test_accumulation)
     double loss[2];
     for (int i = 0; i < 2; ++i) {
         recipe r = {0};
-        AUTO_BY(free_training, training) t =
+        CS_AUTO_BY(free_training, training) t =
             make_training(&r, in_dir(state, i == 0 ? "whole" : "halves"));
         t.options.data.batch = i == 0 ? 8 : 4;
         t.options.data.accumulate = i == 0 ? 1 : 2;
@@ -295,7 +291,7 @@ TEST_IN_DIR(test_log)
 {
     recipe r = {0};
     const char *dir = in_dir(state, "log");
-    AUTO_BY(free_training, training) t = make_training(&r, dir);
+    CS_AUTO_BY(free_training, training) t = make_training(&r, dir);
     t.options.intervals.log_every = 4;
     t.options.steps = 10;
     cs_train_result result = trained(&t);
@@ -326,7 +322,7 @@ TEST_IN_DIR(test_log)
 TEST_IN_DIR(test_first_loss)
 {
     recipe r = {0};
-    AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "first"));
+    CS_AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "first"));
     t.options.steps = 1;
     double loss = trained(&t).loss;
     if (fabs(loss - log((double)t.model.config.shape.vocab)) > 0.05) {
@@ -340,7 +336,8 @@ TEST_IN_DIR(test_first_loss_linear)
 {
     for (int sum = 0; sum < 2; ++sum) {
         recipe r = {.kind = CS_OBJ_MASKED, .arch = CS_ARCH_LINEAR};
-        AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, sum ? "sum" : "mean"));
+        CS_AUTO_BY(free_training, training) t =
+            make_training(&r, in_dir(state, sum ? "sum" : "mean"));
         t.model.config.head.pooling = sum ? 0 : 2;
         OK(cs_model_randomise(&t.model, 7));
         t.options.steps = 1;
@@ -364,7 +361,7 @@ static void learn(void **state, recipe r, int64_t steps, double bound)
     r.distinct = true;
     r.documents = 4;
     r.width = 32;
-    AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, name));
+    CS_AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, name));
     t.options.steps = steps;
     t.options.rate.learning_rate = 1e-2;
     t.options.intervals.log_every = t.options.intervals.save_every =

@@ -36,7 +36,7 @@ TEST_IN_DIR(test_bad_steps_are_skipped)
 {
     recipe r = {0};
     float before[16], value[16];
-    AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
+    CS_AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
     poison p = {&t, 3, 5, before, value, false};
     cs_progress progress = {corrupt, &p};
     t.options.progress = &progress;
@@ -65,14 +65,14 @@ TEST_IN_DIR(test_bad_limit)
     assert_true(cs_path_exists(in_dir(state, "run/checkpoint-6/trainer.json")));
     assert_false(cs_path_exists(in_dir(state, "run/checkpoint-8")));
     assert_false(cs_path_exists(in_dir(state, "run/model.safetensors")));
-    AUTO_FREE char *kept = bytes_of(in_dir(state, "run/checkpoint-6/model.safetensors"), &size);
+    CS_AUTO_FREE char *kept = bytes_of(in_dir(state, "run/checkpoint-6/model.safetensors"), &size);
     /* It is good: the run goes on from it, and ends as one that was never disturbed. */
     t = make_training(&r, in_dir(state, "run"));
     t.options.intervals.save_every = 6;
     t.options.start.resume = true;
     assert_int_equal(trained(&t).skipped, 0);
     free_training(&t);
-    AUTO_FREE char *same = bytes_of(in_dir(state, "run/checkpoint-6/model.safetensors"), &again);
+    CS_AUTO_FREE char *same = bytes_of(in_dir(state, "run/checkpoint-6/model.safetensors"), &again);
     assert_true(size == again && memcmp(kept, same, (size_t)size) == 0);
     t = make_training(&r, in_dir(state, "whole"));
     (void)trained(&t);
@@ -85,7 +85,7 @@ TEST_IN_DIR(test_bad_limit_read_late)
 {
     recipe r = {0};
     cs_train_result result;
-    AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
+    CS_AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
     t.backend->asynchronous = true;
     t.options.rate.learning_rate = 1e30;
     t.options.rate.schedule = CS_SCHEDULE_CONSTANT;
@@ -101,7 +101,7 @@ TEST_IN_DIR(test_divergence)
 {
     recipe r = {0};
     cs_train_result result;
-    AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
+    CS_AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
     t.options.rate.learning_rate = 1e30;
     t.options.rate.schedule = CS_SCHEDULE_CONSTANT;
     t.options.intervals.save_every = 1;
@@ -114,7 +114,7 @@ TEST_IN_DIR(test_bad_end)
 {
     recipe r = {0};
     cs_train_result result;
-    AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
+    CS_AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
     t.options.rate.learning_rate = 1e30;
     t.options.adamw.clip = 0;
     t.options.rate.schedule = CS_SCHEDULE_CONSTANT;
@@ -131,7 +131,7 @@ TEST_IN_DIR(test_infinite_model_is_not_trained)
     cs_train_result result;
     float value[16] = {0};
     value[5] = NAN;
-    AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
+    CS_AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
     int64_t number = cs_params_find(&t.model.params, "final_norm.gain");
     OK(cs_params_set(&t.model.params, number, CS_PARAM_VALUE, value));
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_INPUT,
@@ -144,7 +144,7 @@ TEST_IN_DIR(test_infinite_value_is_not_saved)
     recipe r = {0};
     float value[16] = {0};
     value[5] = NAN;
-    AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
+    CS_AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
     int64_t number = cs_params_find(&t.model.params, "final_norm.gain");
     OK(cs_params_set(&t.model.params, number, CS_PARAM_VALUE, value));
     json_auto_t *run = json_object();

@@ -68,12 +68,11 @@ static const char *const kept[] = {"model.safetensors", "config.json", "tokenize
 /* The last rows of the longer log, without its columns of time and memory. */
 static void assert_log_ends(const char *longer, const char *shorter, int64_t rows)
 {
-    AUTO(cs_table) x = {0}, y = {0};
     char path[640];
     (void)snprintf(path, sizeof path, "%s/log.csv", longer);
-    OK(cs_table_read_csv(path, &x));
+    AUTO_OK(cs_table, x, cs_table_read_csv(path, &x));
     (void)snprintf(path, sizeof path, "%s/log.csv", shorter);
-    OK(cs_table_read_csv(path, &y));
+    AUTO_OK(cs_table, y, cs_table_read_csv(path, &y));
     assert_int_equal(y.rows, rows);
     for (int64_t i = 0; i < y.rows * y.columns; ++i) {
         const char *name = y.name[i % y.columns];
@@ -90,9 +89,9 @@ static void assert_budgets(const recipe *r, const char *dir, void **state)
     for (int i = 0; i <= BUDGETS; ++i) {
         char name[64];
         const char *alone = folder(state, "alone"), *own;
-        AUTO_FREE char *of_budget = cs_train_budget_dir(dir, budgets[i]);
+        CS_AUTO_FREE char *of_budget = cs_train_budget_dir(dir, budgets[i]);
         own = i < BUDGETS ? of_budget : dir;
-        AUTO_BY(free_training, training) t = make(r, alone);
+        CS_AUTO_BY(free_training, training) t = make(r, alone);
         t.options.steps = budgets[i];
         assert_true(trained(&t).finished);
         for (size_t f = 0; f < sizeof parts / sizeof *parts; ++f) {
@@ -114,7 +113,7 @@ TEST_IN_DIR(budgets_are_runs_by_themselves)
                               {.kind = CS_OBJ_GVP}};
     for (int i = 0; i < 2; ++i) {
         const char *dir = folder(state, i ? "b" : "a");
-        AUTO_BY(free_training, training) t = make(&recipes[i], dir);
+        CS_AUTO_BY(free_training, training) t = make(&recipes[i], dir);
         cs_train_budget budget[BUDGETS];
         cs_train_result result;
         OK(train_all(&t, budget, &result));
@@ -184,7 +183,7 @@ TEST_IN_DIR(a_time_limit_is_of_all)
     const recipe r = {0};
     cs_train_budget budget[BUDGETS];
     cs_train_result result;
-    AUTO_BY(free_training, training) t = make(&r, folder(state, "late"));
+    CS_AUTO_BY(free_training, training) t = make(&r, folder(state, "late"));
     t.options.time_limit = 1e-9;
     OK(train_all(&t, budget, &result));
     assert_true(!result.finished && result.step == 1 && budget[0].result.step == 0);
@@ -200,7 +199,7 @@ TEST_IN_DIR(bad_budgets_are_refused)
     const recipe r = {0};
     cs_train_budget budget[BUDGETS];
     cs_train_result result;
-    AUTO_BY(free_training, training) t = make(&r, folder(state, "no"));
+    CS_AUTO_BY(free_training, training) t = make(&r, folder(state, "no"));
     t.options.steps = 9;
     assert_fails(train_all(&t, budget, &result), CS_ERR_USAGE, "budget 10 is not in 1..9");
     t.options.steps = LONGEST;
@@ -234,7 +233,7 @@ TEST_IN_DIR(named_checkpoints_stay)
     cs_train_result result;
     const char *dir = folder(state, "run");
     for (int turn = 0; turn < 2; ++turn) {
-        AUTO_BY(free_training, training) t = make(&r, dir);
+        CS_AUTO_BY(free_training, training) t = make(&r, dir);
         t.options.intervals.keep = (cs_train_steps){3, steps};
         t.options.intervals.save_every = 4;
         t.options.start.resume = turn > 0;
@@ -269,7 +268,7 @@ static cs_status resume(const char *dir, int64_t steps, double cool_down)
 {
     const recipe r = {0};
     cs_train_result result;
-    AUTO_BY(free_training, training) t = make(&r, dir);
+    CS_AUTO_BY(free_training, training) t = make(&r, dir);
     t.options.steps = steps;
     t.options.rate.cool_down = cool_down;
     t.options.start.resume = true;
@@ -287,7 +286,8 @@ static void begin(const char *dir)
     t.options.intervals.save_every = 0;
     (void)trained(&t);
     free_training(&t);
-    AUTO_FREE char *last = cs_train_folder(dir, LONGEST), *command = cs_format("rm -r '%s'", last);
+    CS_AUTO_FREE char *last = cs_train_folder(dir, LONGEST),
+                      *command = cs_format("rm -r '%s'", last);
     assert_int_equal(system(command), 0);
 }
 
@@ -324,7 +324,7 @@ TEST_IN_DIR(lengths_change_before_the_cool_down)
 TEST_IN_DIR(the_unigram_is_of_the_same_predictions)
 {
     const recipe r = {.documents = 40};
-    AUTO_BY(free_training, training) t = make(&r, folder(state, "unigram"));
+    CS_AUTO_BY(free_training, training) t = make(&r, folder(state, "unigram"));
     t.options.intervals.eval_batches = 16; /* all of them */
     const cs_corpus *c = &t.corpus;
     double count[64] = {0}, n = 0, sum = 0, predicted = 0;

@@ -176,9 +176,7 @@ static double squares(const cs_params *p, const double *x)
     double sum = 0;
     for (int64_t i = 0; i < p->count; ++i) {
         const double *at = x + p->param[i].offset;
-        for (int64_t k = 0; k < p->param[i].rows * p->param[i].cols; ++k) {
-            sum += at[k] * at[k];
-        }
+        sum += SUM(k, 0, p->param[i].rows * p->param[i].cols, at[k] * at[k]);
     }
     return sum;
 }
@@ -213,8 +211,8 @@ static void check_update(const cs_params *p, moments *s, int64_t step, double no
 
 TEST(test_steps_by_hand)
 {
-    AUTO_BY(free_training, training) t = make();
-    AUTO(cs_trainer) run = {0};
+    CS_AUTO_BY(free_training, training) t = make();
+    CS_AUTO(cs_trainer) run = {0};
     hand h;
     start(&t, &run);
     begin(&h, false);
@@ -249,8 +247,8 @@ TEST(test_plans_and_dropout_differ)
 {
     hand h;
     begin(&h, false);
-    AUTO(cs_batch) one = batch_of(&h, 0, 0, BATCH, 1), two = batch_of(&h, 0, 0, BATCH, 2),
-                   row = batch_of(&h, 0, BATCH, BATCH, 1);
+    CS_AUTO(cs_batch) one = batch_of(&h, 0, 0, BATCH, 1), two = batch_of(&h, 0, 0, BATCH, 2),
+                      row = batch_of(&h, 0, BATCH, BATCH, 1);
     size_t bytes = (size_t)(one.batch * one.length) * sizeof *one.token;
     assert_int_equal(one.length, two.length);
     assert_memory_not_equal(one.token, two.token, bytes);
@@ -267,19 +265,19 @@ TEST(test_plans_and_dropout_differ)
 /* Two whole batches and what is left, up to eval_batches of them. */
 TEST(test_evaluation_by_hand)
 {
-    AUTO_BY(free_training, training) t = make();
+    CS_AUTO_BY(free_training, training) t = make();
     hand h;
     begin(&h, true);
     double sum = 0, weight = 0, seen[4] = {0};
     assert_int_equal(h.examples.count, 8);
     for (int64_t at = 0, k = 1; at < 8; at += BATCH, ++k) {
-        AUTO(cs_batch) batch = batch_of(&h, at, at, at + BATCH > 8 ? 8 - at : BATCH, 0);
+        CS_AUTO(cs_batch) batch = batch_of(&h, at, at, at + BATCH > 8 ? 8 - at : BATCH, 0);
         sum += forward(&h, &batch, 1, 9, 9); /* nothing is dropped, whatever the key */
         weight += batch.loss.weight_sum;
         seen[k] = sum / weight;
     }
     for (int64_t k = 1; k <= 3; ++k) {
-        AUTO(cs_trainer) run = {0};
+        CS_AUTO(cs_trainer) run = {0};
         double loss = 0;
         t.options.intervals.eval_batches = k;
         start(&t, &run);
@@ -298,7 +296,7 @@ TEST(test_evaluation_by_hand)
 TEST(test_groups_are_shuffled)
 {
     recipe r = {.documents = 60};
-    AUTO_BY(free_training, training) t = make_training(&r, NULL);
+    CS_AUTO_BY(free_training, training) t = make_training(&r, NULL);
     const cs_examples_options wanted = {
         .objective = &t.options.task.objective, .length = 9, .seed = 3, .group = 4};
     AUTO_OK(cs_examples, e, cs_examples_of(&t.corpus, &wanted, &e));
@@ -339,8 +337,8 @@ TEST(test_unwritten_norms)
 {
     double poison[CS_NORMS];
     int64_t steps = 0, empty = 0;
-    AUTO_BY(free_training, training) t = make_rare(NULL);
-    AUTO(cs_trainer) run = {0};
+    CS_AUTO_BY(free_training, training) t = make_rare(NULL);
+    CS_AUTO(cs_trainer) run = {0};
     t.backend->asynchronous = true;
     start(&t, &run);
     for (int i = 0; i < CS_NORMS; ++i) {
@@ -408,8 +406,8 @@ static void set_gain(training *t, float first)
 TEST(test_norms_are_read_in_time)
 {
     recipe r = {0};
-    AUTO_BY(free_training, training) t = make_training(&r, NULL);
-    AUTO(cs_trainer) run = {0};
+    CS_AUTO_BY(free_training, training) t = make_training(&r, NULL);
+    CS_AUTO(cs_trainer) run = {0};
     t.backend->asynchronous = true;
     t.options.steps = 200;
     start(&t, &run);
@@ -429,7 +427,7 @@ TEST(test_norms_are_read_in_time)
 TEST_IN_DIR(test_rare_log)
 {
     recipe r = {0};
-    AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
+    CS_AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
     t.backend->asynchronous = true;
     t.options.steps = 140;
     t.options.intervals.log_every = 70;
@@ -471,7 +469,7 @@ static void stop_after_7(void *ctx, const char *stage, int64_t done, int64_t tot
 static cs_status train_and_stop(const char *path)
 {
     recipe r = {0};
-    AUTO_BY(free_training, training) t = make_training(&r, path);
+    CS_AUTO_BY(free_training, training) t = make_training(&r, path);
     stop s = {&t, 0};
     cs_progress progress = {stop_after_7, &s};
     cs_train_result result;
@@ -490,7 +488,7 @@ TEST_IN_DIR(test_stop_after_a_skipped_step)
     OK(cs_train_open(dir, 7, &kept, &record));
     assert_int_equal(kept.bad, 1);
     assert_int_equal(kept.skipped, 1);
-    AUTO_BY(free_training, training) t = make_training(&r, dir);
+    CS_AUTO_BY(free_training, training) t = make_training(&r, dir);
     t.options.start.resume = true;
     cs_train_result result = trained(&t);
     assert_true(result.finished && result.step == 12 && result.skipped == 1);
@@ -501,7 +499,7 @@ TEST_IN_DIR(test_stop_after_a_skipped_step)
 static void refused(int64_t steps, int64_t accumulate, const char *reason)
 {
     recipe r = {0};
-    AUTO_BY(free_training, training) t = make_training(&r, NULL);
+    CS_AUTO_BY(free_training, training) t = make_training(&r, NULL);
     cs_trainer run = {0};
     t.options.steps = steps;
     t.options.data.accumulate = accumulate;
@@ -516,8 +514,8 @@ TEST(test_limits)
     refused((int64_t)1 << 32, 1, "steps 4294967296 is not in [0, 4294967295]");
     refused(12, 65536, "accumulate 65536 is not in [1, 65535]");
     recipe r = {0};
-    AUTO_BY(free_training, training) t = make_training(&r, NULL);
-    AUTO(cs_trainer) run = {0};
+    CS_AUTO_BY(free_training, training) t = make_training(&r, NULL);
+    CS_AUTO(cs_trainer) run = {0};
     t.options.steps = UINT32_MAX;
     t.options.data.accumulate = UINT16_MAX;
     start(&t, &run);

@@ -62,12 +62,11 @@ static int in_child_until(const recipe *r, const char *dir, bool resume, stop_at
 
 static void assert_same_log(const char *a, const char *b)
 {
-    AUTO(cs_table) x = {0}, y = {0};
     char path[600];
     (void)snprintf(path, sizeof path, "%s/log.csv", a);
-    OK(cs_table_read_csv(path, &x));
+    AUTO_OK(cs_table, x, cs_table_read_csv(path, &x));
     (void)snprintf(path, sizeof path, "%s/log.csv", b);
-    OK(cs_table_read_csv(path, &y));
+    AUTO_OK(cs_table, y, cs_table_read_csv(path, &y));
     assert_int_equal(x.rows, y.rows);
     assert_true(x.rows > 5);
     for (int64_t i = 0; i < x.rows * x.columns; ++i) {
@@ -89,7 +88,7 @@ static void assert_same_run(const char *a, const char *b)
 
 static void resume_all(const recipe *r, const char *dir)
 {
-    AUTO_BY(free_training, training) t = make_training(r, dir);
+    CS_AUTO_BY(free_training, training) t = make_training(r, dir);
     t.options.start.resume = true;
     assert_true(trained(&t).finished);
 }
@@ -134,7 +133,7 @@ static cs_status interrupt(void *ctx)
 static cs_status resume_into_an_interrupt(const char *dir)
 {
     recipe r = {0};
-    AUTO_BY(free_training, training) t = make_training(&r, dir);
+    CS_AUTO_BY(free_training, training) t = make_training(&r, dir);
     cs_train_result result;
     t.options.start.resume = true;
     t.options.begun = interrupt;
@@ -180,7 +179,7 @@ TEST_IN_DIR(test_time_limit)
 TEST_IN_DIR(test_two_are_kept)
 {
     recipe r = {0};
-    AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
+    CS_AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
     t.options.intervals.save_every = 3;
     assert_int_equal(mkdir(in_dir(state, "run"), 0777), 0);
     assert_int_equal(mkdir(in_dir(state, "run/checkpoint-99"), 0777), 0); /* no trainer.json */
@@ -226,7 +225,7 @@ TEST_IN_DIR(test_more_steps)
 {
     recipe r = {0};
     for (int i = 0; i < 3; ++i) {
-        AUTO_BY(free_training, training) t =
+        CS_AUTO_BY(free_training, training) t =
             make_training(&r, in_dir(state, i == 0 ? "long" : "grown"));
         t.options.rate.schedule = CS_SCHEDULE_CONSTANT;
         t.options.steps = i == 1 ? 6 : 12;
@@ -236,7 +235,7 @@ TEST_IN_DIR(test_more_steps)
     assert_same_file(in_dir(state, "long"), in_dir(state, "grown"), "model.safetensors");
     assert_same_file(in_dir(state, "long"), in_dir(state, "grown"),
                      "checkpoint-12/optimizer.safetensors");
-    AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "grown"));
+    CS_AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "grown"));
     t.options.rate.schedule = CS_SCHEDULE_CONSTANT;
     t.options.steps = 11;
     t.options.start.resume = true;
@@ -252,7 +251,7 @@ static void refuse(void **state, void (*change)(training *t), cs_status code, co
 {
     recipe r = {0};
     cs_train_result result;
-    AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
+    CS_AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
     t.options.start.resume = true;
     change(&t);
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), code, part);
@@ -351,8 +350,8 @@ TEST_IN_DIR(test_damage)
         int64_t size = 0;
         bool index = i % 5 == 4;
         (void)snprintf(part, sizeof part, "run/checkpoint-12/%s", name[i % 5]);
-        AUTO_FREE char *path = cs_strdup(in_dir(state, part));
-        AUTO_FREE char *bytes = bytes_of(path, &size);
+        CS_AUTO_FREE char *path = cs_strdup(in_dir(state, part));
+        CS_AUTO_FREE char *bytes = bytes_of(path, &size);
         damage(path, bytes, size, i >= 5);
         refuse(state, unchanged, CS_ERR_INPUT, part);
         refuse(state, unchanged, CS_ERR_INPUT,
@@ -397,7 +396,7 @@ static cs_status train_there(const char *path)
 {
     recipe r = {0};
     cs_train_result result;
-    AUTO_BY(free_training, training) t = make_training(&r, path);
+    CS_AUTO_BY(free_training, training) t = make_training(&r, path);
     cs_status status = cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result);
     return status;
 }
@@ -437,7 +436,7 @@ TEST_IN_DIR(test_memory)
     recipe r = {0};
     char folder[] = "/dev/shm/cospec-train-XXXXXX";
     bool fast = access("/dev/shm", W_OK) == 0 && mkdtemp(folder);
-    AUTO_BY(free_training, training) t = make_training(&r, NULL);
+    CS_AUTO_BY(free_training, training) t = make_training(&r, NULL);
     held = &t;
     fail_each_allocation(save_and_restore, fast ? folder : *state);
     held = NULL;
@@ -449,7 +448,7 @@ TEST_IN_DIR(test_memory)
 
 TEST_IN_DIR(test_foreign_log)
 {
-    AUTO_BY(cs_log_close, cs_log) log = {0};
+    CS_AUTO_BY(cs_log_close, cs_log) log = {0};
     (void)put(state, "log.csv", "time,value\n1,2\n");
     assert_fails(cs_log_open(*state, 5, &log), CS_ERR_INPUT, "header");
 }

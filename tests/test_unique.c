@@ -110,22 +110,15 @@ static truth enumerate(const cs_corpus *corpus, const cs_cooc_options *o)
 
 static double entry(const cs_csr *a, int64_t row, int32_t col)
 {
-    double x = 0;
-    for (int64_t e = a->ptr[row]; e < a->ptr[row + 1]; ++e) {
-        x += a->col[e] == col ? a->val[e] : 0;
-    }
-    return x;
+    return SUM(e, a->ptr[row], a->ptr[row + 1], a->col[e] == col ? a->val[e] : 0);
 }
 
 /* Rows are the tokens with mass, in order. */
 static void assert_entries(const cs_cooc *m, const truth *t)
 {
     const double unit = m->exact ? m->unit : 1;
-    double most = 0;
     int64_t row = 0;
-    for (int u = 0; u < VOCAB; ++u) {
-        most = fmax(most, t->gram[u][u]);
-    }
+    double most = LARGEST(u, 0, VOCAB, t->gram[u][u]);
     for (int32_t u = 0; u < VOCAB; ++u) {
         if (!(t->gram[u][u] > 0)) {
             continue;
@@ -151,12 +144,11 @@ static void assert_entries(const cs_cooc *m, const truth *t)
 
 static void assert_spectrum(const cs_cooc *m, const truth *t)
 {
-    AUTO(cs_spectrum) s = {0}, whole = {0};
     const cs_spectrum_options o = {.moment4 = true};
     AUTO_OK(cs_csr, a,
             cs_csr_from_triplets(t->rows, VOCAB, t->entries, t->row, t->col, t->val, &a));
-    OK(cs_spectrum_of(&a, &o, &whole));
-    OK(cs_spectrum_of(&m->matrix.a, &o, &s));
+    AUTO_OK(cs_spectrum, whole, cs_spectrum_of(&a, &o, &whole));
+    AUTO_OK(cs_spectrum, s, cs_spectrum_of(&m->matrix.a, &o, &s));
     for (int64_t j = 0; j < whole.k || j < s.k; ++j) {
         double x = j < s.k ? s.sigma[j] : 0, y = j < whole.k ? whole.sigma[j] : 0;
         assert_true(fabs(x * x - y * y) < 1e-12);
@@ -175,16 +167,15 @@ enum { CUTS = sizeof cuts / sizeof *cuts };
 
 static void compare(const cs_corpus *corpus, const char *spec)
 {
-    AUTO(cs_plan_file) file = {0};
     cs_cooc_options o = {.threads = 1, .context = {.mode = CS_CONTEXT_UNIQUE, .n = 1}};
-    OK(cs_objective_parse_held(spec, &file, &o.objective));
+    AUTO_OK(cs_plan_file, file, cs_objective_parse_held(spec, &file, &o.objective));
     for (int i = 0; i < 4 * CUTS; ++i) {
         o.max_length = cuts[i / 4].max_length;
         o.stride = cuts[i / 4].stride;
         o.context.given = i % 2;
         o.weight_by_document = i / 2 % 2;
-        AUTO(cs_cooc) m = {0};
-        AUTO(truth) t = enumerate(corpus, &o);
+        CS_AUTO(cs_cooc) m = {0};
+        CS_AUTO(truth) t = enumerate(corpus, &o);
         if (t.windows > 0) {
             OK(cs_cooc_build(corpus, &o, &m));
             assert_entries(&m, &t);
@@ -203,7 +194,7 @@ TEST(entries_and_spectra_are_those_of_all_rows)
         "mix:0.3*ar+0.7*masked(unmasked=1)",
         "mix:1*bernoulli-masked(mask-ratio=0.4)+1*masked(unmasked=2)+2*diverse-ar(t=3)",
     };
-    AUTO(cs_corpus) corpus = corpus_of();
+    CS_AUTO(cs_corpus) corpus = corpus_of();
     for (size_t i = 0; i < sizeof more / sizeof *more; ++i) {
         compare(&corpus, more[i]);
     }
@@ -235,7 +226,7 @@ TEST(every_other_context_is_better_connected)
         bool given;
     } modes[] = {{"all", false},      {"document", false}, {"all", true},     {"nearest:1", true},
                  {"nearest:2", true}, {"each:8", true},    {"each:8", false}, {"document", true}};
-    AUTO(cs_corpus) corpus = corpus_of();
+    CS_AUTO(cs_corpus) corpus = corpus_of();
     for (size_t i = 0; i < sizeof specs / sizeof *specs; ++i) {
         for (size_t j = 0; j < sizeof modes / sizeof *modes; ++j) {
             cs_cooc_options o = {.threads = 1, .max_length = 5, .stride = 1}, bound = o;
@@ -244,7 +235,7 @@ TEST(every_other_context_is_better_connected)
             o.context.given = modes[j].given;
             bound.objective = o.objective;
             bound.context = (cs_context){.mode = CS_CONTEXT_UNIQUE, .n = 1, .given = j > 1};
-            AUTO(cs_spectrum) low = values_of(&corpus, &o), high = values_of(&corpus, &bound);
+            CS_AUTO(cs_spectrum) low = values_of(&corpus, &o), high = values_of(&corpus, &bound);
             double least = INFINITY, most = 0;
             for (int64_t k = 0; k < low.k; ++k) {
                 double gap = (k < high.k ? high.sigma[k] : 0) - low.sigma[k];
@@ -293,7 +284,7 @@ TEST(every_way_of_counting_makes_the_same_bits)
                  {"offset-ar:offset-weights=power:1", 0, 0, false},
                  {"diverse-ar:t=3", 0, 0, false},
                  {"ar", 30, 1, false}};
-    AUTO(cs_corpus) large = sparse_corpus(700), small = sparse_corpus(90);
+    CS_AUTO(cs_corpus) large = sparse_corpus(700), small = sparse_corpus(90);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         cs_cooc one = {0}, other = {0}, records = {0};
         build_job job = {&small, {.threads = 1}, &records};
@@ -335,9 +326,8 @@ TEST_IN_DIR(small_weights_keep_their_digits)
                      " \"weights\": [0, 1e-9, 1, 1, 1e-9, 1e-9]}]}");
     char spec[160];
     (void)snprintf(spec, sizeof spec, "file:plan-file=%s", path);
-    AUTO(cs_plan_file) file = {0};
     cs_cooc_options o = {.threads = 1, .max_length = 6, .stride = 1};
-    OK(cs_objective_parse_held(spec, &file, &o.objective));
+    AUTO_OK(cs_plan_file, file, cs_objective_parse_held(spec, &file, &o.objective));
     OK(cs_context_parse("unique", &o.context));
     const cs_context_options context = {
         .objective = &o.objective, .context = o.context, .window = 6, .stride = 1};
@@ -359,11 +349,9 @@ TEST_IN_DIR(small_weights_keep_their_digits)
 TEST(targets_that_share_no_set)
 {
     enum { DOCUMENTS = 20, EACH = 60, WORDS = 5000 };
-    int64_t length[DOCUMENTS], count[WORDS] = {0}, types = 0;
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        length[d] = EACH;
-    }
-    AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, WORDS, 2, 4);
+    int64_t count[WORDS] = {0}, types = 0;
+    ARRAY(int64_t, length, DOCUMENTS, d, EACH);
+    CS_AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, WORDS, 2, 4);
     for (int64_t i = 0; i < corpus.tokens; ++i) {
         types += count[corpus.token[i]]++ == 0;
     }
@@ -387,11 +375,8 @@ TEST(targets_that_share_no_set)
 TEST(pairs_of_rare_words)
 {
     enum { DOCUMENTS = 20, EACH = 60, WORDS = 2000 };
-    int64_t length[DOCUMENTS];
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        length[d] = EACH;
-    }
-    AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, WORDS, 2, 4);
+    ARRAY(int64_t, length, DOCUMENTS, d, EACH);
+    CS_AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, WORDS, 2, 4);
     int32_t *pairs = test_zeros((int64_t)WORDS * WORDS, sizeof *pairs);
     int64_t different = 0, found = 0;
     for (int64_t i = 0; i < corpus.tokens; ++i) {
@@ -427,7 +412,7 @@ TEST(pairs_of_rare_words)
 
 TEST(samples_are_refused)
 {
-    AUTO(cs_corpus) corpus = corpus_of();
+    CS_AUTO(cs_corpus) corpus = corpus_of();
     cs_cooc_options o = {.draws = 5};
     cs_cooc m = {0};
     OK(cs_objective_parse("permuted-ar", &o.objective));
@@ -439,7 +424,7 @@ TEST(samples_are_refused)
 TEST_IN_DIR(stored_forms_come_back)
 {
     const char *dir = in_dir(state, "m");
-    AUTO(cs_corpus) corpus = corpus_of();
+    CS_AUTO(cs_corpus) corpus = corpus_of();
     cs_cooc_options o = {.threads = 1, .max_length = 4, .stride = 1};
     cs_cooc_store back = {0};
     OK(cs_objective_parse("masked:unmasked=2", &o.objective));
@@ -452,7 +437,7 @@ TEST_IN_DIR(stored_forms_come_back)
     assert_same_csr(&back.cooc.matrix.a, &m.matrix.a);
     assert_int_equal(back.cooc.sequences, m.sequences);
     for (int64_t r = 0; r < m.matrix.a.rows; ++r) { /* every token has mass here */
-        AUTO_FREE char *text = NULL;
+        CS_AUTO_FREE char *text = NULL;
         OK(cs_cooc_row_text(&back, r, &text));
         assert_string_equal(text, corpus.word[r]);
     }

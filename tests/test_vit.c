@@ -46,13 +46,8 @@ static void check_targets(const training *t, const cs_batch *b)
     for (int64_t r = 0; r < b->events; ++r) {
         const float *x =
             t->corpus.real + (b->loss.example[r] * PATCHES + b->loss.place[r]) * VALUES;
-        double m = 0, v = 0;
-        for (int j = 0; j < VALUES; ++j) {
-            m += (double)x[j] / VALUES;
-        }
-        for (int j = 0; j < VALUES; ++j) {
-            v += ((double)x[j] - m) * ((double)x[j] - m) / (VALUES - 1);
-        }
+        double m = SUM(j, 0, VALUES, (double)x[j] / VALUES);
+        double v = SUM(j, 0, VALUES, ((double)x[j] - m) * ((double)x[j] - m) / (VALUES - 1));
         bool raw = t->model.config.head.target == CS_TARGET_PIXELS;
         for (int j = 0; j < VALUES; ++j) {
             double want = raw ? (double)x[j] : ((double)x[j] - m) / sqrt(v + 1e-6);
@@ -66,8 +61,8 @@ static void check_targets(const training *t, const cs_batch *b)
 TEST(rows_and_targets)
 {
     for (const picture_form *form = picture_forms; form->name; ++form) {
-        AUTO_BY(free_training, training) t = make_picture_training(form, 1, NULL);
-        AUTO(cs_batch) b = batch_of(&t, 3);
+        CS_AUTO_BY(free_training, training) t = make_picture_training(form, 1, NULL);
+        CS_AUTO(cs_batch) b = batch_of(&t, 3);
         const cs_model_config *c = &t.model.config;
         bool hides = form->decoder || (form->two_stream && form->kind == CS_OBJ_MASKED);
         int64_t hidden = llround(0.4 * PATCHES);
@@ -133,9 +128,9 @@ static void change(training *t, int64_t k)
 TEST(hidden_patches_move_nothing)
 {
     for (const picture_form *form = picture_forms; form->name; ++form) {
-        AUTO_BY(free_training, training) t = make_picture_training(form, 1, NULL);
+        CS_AUTO_BY(free_training, training) t = make_picture_training(form, 1, NULL);
         cs_network_options sizes = {.loss = t.options.loss};
-        AUTO_BY(cs_pass_close, cs_pass) pass = {0};
+        CS_AUTO_BY(cs_pass_close, cs_pass) pass = {0};
         enum { MOST = CS_FIRST_CODE + CODES };
         const int64_t width = form->target == CS_TARGET_IDS ? MOST : VALUES;
         float before[2 * PATCHES * MOST], after[2 * PATCHES * MOST];
@@ -173,8 +168,8 @@ static const char *const files[] = {
 static void run_to(const picture_form *form, int threads, const char *dir, int64_t steps)
 {
     const cs_augment augment = {0.5, 1.2, true};
-    AUTO(cs_images) m = make_pictures();
-    AUTO_BY(free_training, training) t = make_picture_training(form, threads, dir);
+    CS_AUTO(cs_images) m = make_pictures();
+    CS_AUTO_BY(free_training, training) t = make_picture_training(form, threads, dir);
     AUTO_OK(cs_patch_view, view, cs_patch_view_make(&m, PATCH, NULL, &augment, 7, &view));
     if (form->target != CS_TARGET_IDS) {
         t.options.data.view = (cs_train_view){cs_patch_view_take, &view, "area 0.5"};
@@ -189,8 +184,8 @@ static void run_to(const picture_form *form, int threads, const char *dir, int64
 TEST_IN_DIR(threads_and_resume)
 {
     for (const picture_form *form = picture_forms; form->name; ++form) {
-        AUTO_FREE char *a = cs_strdup(in_dir(state, form->name)), *b = cs_format("%s2", a),
-                       *c = cs_format("%s3", a);
+        CS_AUTO_FREE char *a = cs_strdup(in_dir(state, form->name)), *b = cs_format("%s2", a),
+                          *c = cs_format("%s3", a);
         assert_true(a && b && c);
         run_to(form, 1, a, 12);
         run_to(form, 2, b, 12);
@@ -210,7 +205,7 @@ TEST_IN_DIR(another_run)
     const char *dir = in_dir(state, "run");
     cs_train_result result = {0};
     run_to(form, 1, dir, 5);
-    AUTO_BY(free_training, training) t = make_picture_training(form, 1, dir);
+    CS_AUTO_BY(free_training, training) t = make_picture_training(form, 1, dir);
     t.options.start.resume = true;
     t.options.rate.schedule = CS_SCHEDULE_CONSTANT;
     t.options.rate.learning_rate = 1e-2;
@@ -228,7 +223,7 @@ TEST_IN_DIR(another_run)
 TEST_IN_DIR(learns_waves)
 {
     for (const picture_form *form = picture_forms; form->name; ++form) {
-        AUTO_BY(free_training, training) t =
+        CS_AUTO_BY(free_training, training) t =
             make_picture_training(form, 1, in_dir(state, form->name));
         t.options.steps = 600;
         t.options.data.batch = 16;
@@ -265,9 +260,9 @@ TEST_IN_DIR(learns_waves)
 /* Codes of other patches than the model's, or of another number, and files of none. */
 TEST_IN_DIR(bad_codes)
 {
-    AUTO_BY(free_training, training) t = make_picture_training(&picture_forms[6], 1, NULL);
+    CS_AUTO_BY(free_training, training) t = make_picture_training(&picture_forms[6], 1, NULL);
     const char *dir = in_dir(state, "m"), *path = in_dir(state, "m/codes.safetensors");
-    AUTO(cs_images) m = make_pictures();
+    CS_AUTO(cs_images) m = make_pictures();
     cs_model back = {0};
     cs_corpus corpus = {0};
     OK(cs_model_write(&t.model, dir));
@@ -317,11 +312,11 @@ TEST(orders_of_patches)
     for (int k = PATCHES; k > 0; --k) {
         (void)snprintf(list + strlen(list), 8, "%s%d", k < PATCHES ? "," : "", k - 1);
     }
-    AUTO(cs_images) m = make_pictures();
+    CS_AUTO(cs_images) m = make_pictures();
     for (size_t o = 0; o < sizeof name / sizeof *name; ++o) {
-        AUTO_BY(free_training, training) t = make_picture_training(&picture_forms[1], 1, NULL);
+        CS_AUTO_BY(free_training, training) t = make_picture_training(&picture_forms[1], 1, NULL);
         cs_model_config c = t.model.config, back;
-        AUTO_FREE int32_t *order = NULL;
+        CS_AUTO_FREE int32_t *order = NULL;
         float rows[(PATCHES + 1) * 16], table[(PATCHES + 1) * 16];
         OK(cs_position_waves(&c, c.shape.width, rows));
         (void)snprintf(c.picture.order, sizeof c.picture.order, "%s", name[o]);
@@ -348,18 +343,15 @@ TEST(orders_of_patches)
  * it fills hidden patches as it does along rows. Floats are summed in another order. */
 TEST(an_order_alone_changes_nothing)
 {
-    AUTO_BY(free_training, training) t = make_picture_training(&picture_forms[0], 1, NULL);
+    CS_AUTO_BY(free_training, training) t = make_picture_training(&picture_forms[0], 1, NULL);
     cs_model_kind kind = {.kind = CS_KIND_MASKED,
                           .attention = CS_ATTENTION_BIDIRECTIONAL,
                           .pretrained = CS_ATTENTION_BIDIRECTIONAL};
     float made[2][2 * PATCHES * VALUES];
-    int32_t group[2 * PATCHES];
-    for (int k = 0; k < 2 * PATCHES; ++k) {
-        group[k] = k % 5 < 2 ? 0 : 1 + k % 3;
-    }
+    ARRAY(int32_t, group, (2 * PATCHES), k, k % 5 < 2 ? 0 : 1 + k % 3);
     for (int o = 0; o < 2; ++o) {
         cs_model_config c = t.model.config;
-        AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
+        CS_AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
         c.picture.sinusoidal = true;
         (void)snprintf(c.picture.order, sizeof c.picture.order, "%s", o ? "hilbert" : "");
         AUTO_OK(cs_model, model, cs_model_init(&c, t.backend, false, &model));
@@ -386,7 +378,7 @@ TEST(pictures_are_read_whole)
 
 TEST(sides_of_pictures)
 {
-    AUTO(cs_images) m = make_pictures();
+    CS_AUTO(cs_images) m = make_pictures();
     cs_corpus all = {0}, train = {0}, test = {0};
     cs_labelled_text a = {0}, b = {0};
     OK(cs_images_patches(&m, PATCH, NULL, NULL, 0, &all));
@@ -418,7 +410,7 @@ TEST(what_does_not_fit)
     cs_model_config c = {
         .picture.height = 6, .picture.width = 8, .picture.patch = 4, .picture.channels = 1};
     assert_fails(cs_model_config_pictures(&c), CS_ERR_USAGE, "patch size 4 does not divide");
-    AUTO_BY(free_training, training) t = make_picture_training(&picture_forms[2], 1, NULL);
+    CS_AUTO_BY(free_training, training) t = make_picture_training(&picture_forms[2], 1, NULL);
     cs_model_config d = t.model.config;
     d.decoder.width = 18;
     assert_fails(cs_model_config_check(&d), CS_ERR_USAGE, "width that is a multiple of 4, not 18");

@@ -30,7 +30,8 @@ static void numbers(world *w, const char *name, int64_t count, double *to)
 static void world_open_of(world *w, const char *name)
 {
     static double pixels[N * EDGE * EDGE * 3];
-    AUTO_FREE char *dir = cs_format(FOLDER "%s", name), *path = cs_format("%s/reference.npz", dir);
+    CS_AUTO_FREE char *dir = cs_format(FOLDER "%s", name),
+                      *path = cs_format("%s/reference.npz", dir);
     uint8_t pixel[N * EDGE * EDGE * 3], held[N] = {0};
     int32_t label[N] = {-1, -1, -1};
     cs_images m = {.name = (char[]){"g"},
@@ -82,7 +83,7 @@ static void check_states(const char *name)
     static const int64_t layer[] = {0, 1, 2};
     static kept ours;
     static double theirs[LAYERS * ROWS * WIDTH];
-    AUTO(world) w = {0};
+    CS_AUTO(world) w = {0};
     world_open_of(&w, name);
     const cs_hidden_options o = {.layer = layer,
                                  .layers = LAYERS,
@@ -114,7 +115,7 @@ TEST(classes)
     enum { CLASSES = 3 };
     float weight[CLASSES * WIDTH], bias[CLASSES];
     double states[LAYERS * ROWS * WIDTH], logits[N * CLASSES];
-    AUTO(world) w = {0};
+    CS_AUTO(world) w = {0};
     world_open_of(&w, "classifier");
     const cs_params *p = &w.model.params;
     assert_int_equal(w.model.config.head.classes, CLASSES);
@@ -125,10 +126,9 @@ TEST(classes)
     const double *last = states + 2 * ROWS * WIDTH;
     for (int i = 0; i < N * CLASSES; ++i) {
         double sum = (double)bias[i % CLASSES];
-        for (int j = 0; j < WIDTH; ++j) {
-            sum += (double)weight[i % CLASSES * WIDTH + j] *
-                   last[(int64_t)(i / CLASSES) * (GRID + 1) * WIDTH + j];
-        }
+        sum += SUM(j, 0, WIDTH,
+                   (double)weight[i % CLASSES * WIDTH + j] *
+                       last[(int64_t)(i / CLASSES) * (GRID + 1) * WIDTH + j]);
         assert_true(fabs(sum - logits[i]) < TOLERANCE);
     }
 }
@@ -139,9 +139,9 @@ TEST(masked_autoencoder)
     static double hidden[N * GRID], theirs[N * GRID * OF_PATCH];
     static float ours[N * GRID * OF_PATCH];
     int32_t group[N * GRID];
-    AUTO(world) w = {0};
+    CS_AUTO(world) w = {0};
     world_open_of(&w, "mae");
-    AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
+    CS_AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
     int64_t checked = 0;
     assert_int_equal(w.model.config.head.target, CS_TARGET_PIXELS);
     assert_true(w.model.config.picture.sinusoidal);
@@ -173,8 +173,8 @@ TEST(perceptual_distances)
     static double pixels[N * PICTURE];
     static float a[PAIRS * PICTURE], b[PAIRS * PICTURE];
     double distance[PAIRS];
-    AUTO(world) w = {0};
-    AUTO(cs_model_text) t = {.dir = FOLDER "classifier"};
+    CS_AUTO(world) w = {0};
+    CS_AUTO(cs_model_text) t = {.dir = FOLDER "classifier"};
     cs_images like = {
         .name = (char[]){"g"}, .path = (char[]){"g"}, .height = EDGE, .width = EDGE, .channels = 3};
     world_open_of(&w, "classifier");

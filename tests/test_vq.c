@@ -58,7 +58,7 @@ static double loss_of(cs_vq_pass *p)
 TEST(gradients)
 {
     const cs_vq_sizes sizes = {T, V, 8, 1, 2};
-    AUTO_BY(cs_vq_close, cs_vq_pass) p = {0};
+    CS_AUTO_BY(cs_vq_close, cs_vq_pass) p = {0};
     float x[N * T * V], to[N * T * V];
     cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 0);
     AUTO_OK(cs_vq, vq, cs_vq_init(&sizes, 1, true, &vq));
@@ -126,15 +126,14 @@ static double error_of(const cs_codes *codes, const cs_images *m, bool held_out)
  * other. */
 TEST(less_than_k_means)
 {
-    AUTO(cs_images) m = many_pictures(800);
-    AUTO(cs_codes) *plain = NULL, *made = NULL;
+    CS_AUTO(cs_images) m = many_pictures(800);
     cs_vq_result r = {0};
     cs_vq_options o = options;
-    OK(cs_codes_fit(&m, PATCH, o.codes, o.seed, 1, &plain));
+    AUTO_OK(cs_codes, *plain, cs_codes_fit(&m, PATCH, o.codes, o.seed, 1, &plain));
     assert_true(fabs(error_of(plain, &m, false) - plain->book.error) < 1e-7);
     o.steps = 1;
     o.learning_rate = 0;
-    OK(cs_vq_train(&m, &o, &made, &r));
+    AUTO_OK(cs_codes, *made, cs_vq_train(&m, &o, &made, &r));
     assert_true(fabs(error_of(made, &m, true) / error_of(plain, &m, true) - 1) < 0.05);
     cs_codes_free(&made);
     OK(cs_vq_train(&m, &options, &made, &r));
@@ -148,7 +147,7 @@ TEST(less_than_k_means)
 
 TEST_IN_DIR(threads_and_files)
 {
-    AUTO(cs_images) m = make_pictures();
+    CS_AUTO(cs_images) m = make_pictures();
     cs_codes *made[2] = {NULL, NULL}, *back = NULL;
     cs_vq_options o = options;
     cs_vq_result r[2] = {{0}};
@@ -161,10 +160,9 @@ TEST_IN_DIR(threads_and_files)
     assert_memory_equal(&r[0], &r[1], sizeof r[0]);
     OK(cs_codes_write(made[1], path));
     OK(cs_codes_read(path, 2, &back));
-    AUTO(cs_corpus) a = {0}, b = {0};
-    AUTO_FREE float *x = NULL, *y = NULL;
-    OK(cs_codes_corpus(made[0], &m, NULL, 1, &a));
-    OK(cs_codes_corpus(back, &m, NULL, 2, &b));
+    CS_AUTO_FREE float *x = NULL, *y = NULL;
+    AUTO_OK(cs_corpus, a, cs_codes_corpus(made[0], &m, NULL, 1, &a));
+    AUTO_OK(cs_corpus, b, cs_codes_corpus(back, &m, NULL, 2, &b));
     assert_memory_equal(a.token, b.token, (size_t)a.tokens * sizeof *a.token);
     for (int64_t i = 0; i < a.tokens; ++i) {
         a.token[i] += CS_FIRST_CODE;
@@ -192,7 +190,7 @@ TEST_IN_DIR(threads_and_files)
 
 TEST(bad_options)
 {
-    AUTO(cs_images) m = make_pictures();
+    CS_AUTO(cs_images) m = make_pictures();
     cs_codes *made = NULL;
     cs_vq_result r = {0};
     cs_vq_options o = options;
@@ -223,7 +221,7 @@ static cs_status all_at_once(const char *path)
                                     .batch = 2,
                                     .learning_rate = 1e-3,
                                     .threads = 1};
-    AUTO(cs_codes) *made = NULL, *back = NULL;
+    CS_AUTO(cs_codes) *made = NULL, *back = NULL;
     cs_vq_result r = {0};
     cs_codes_score score = {0};
     cs_status status = cs_vq_train(&waves, &o, &made, &r);

@@ -77,7 +77,7 @@ TEST(streams_fit_in_the_budget)
     for (int i = 0; i < 9; ++i) {
         const int64_t width = 1 + i / 3 * 2;
         char context[16];
-        AUTO_BY(release, build) b = {0};
+        CS_AUTO_BY(release, build) b = {0};
         (void)snprintf(context, sizeof context, "each:%d", (int)width);
         build_of(corpus_of(), specs[i % 3], context, 0, 0, &b);
         const double cells = 45 + 8 * (double)width,
@@ -107,7 +107,7 @@ TEST(other_builds_are_not_counted_by_row)
                  {"ar", "unique", true},
                  {"diverse-ar:t=2", "unique", true}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        AUTO_BY(release, build) b = {0};
+        CS_AUTO_BY(release, build) b = {0};
         double weight[7] = {1, 1, 1, 1, 1, 1, 1};
         build_of(corpus_of(), cases[i].spec, cases[i].context, 0, 0, &b);
         const bool gram = cs_context_gram(&b.options.context);
@@ -140,7 +140,7 @@ TEST(lists_take_a_quarter_of_what_rows_leave)
                  {"offset-ar:offset-weights=power:1", 4, 1},
                  {"masked:mask-ratio=0.3", 5, 2}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        AUTO_BY(release, build) b = {0};
+        CS_AUTO_BY(release, build) b = {0};
         double all = 0;
         build_of(corpus_of(), cases[i].spec, "unique", cases[i].max_length, cases[i].stride, &b);
         for (int64_t t = 0; t < b.plan->tables; ++t) {
@@ -189,12 +189,9 @@ TEST(places_fill_the_budget_pass_by_pass)
 {
     enum { DOCUMENTS = 1500, EACH = 60, WORDS = 3000 };
     static const char *const specs[] = {"offset-ar:offset-weights=power:1", "permuted-ar"};
-    int64_t *length = test_zeros(DOCUMENTS, sizeof *length);
-    for (int64_t d = 0; d < DOCUMENTS; ++d) {
-        length[d] = EACH;
-    }
+    ARRAY(int64_t, length, DOCUMENTS, d, EACH);
     for (int i = 0; i < 2; ++i) {
-        AUTO_BY(release, build) b = {0};
+        CS_AUTO_BY(release, build) b = {0};
         build_of(small_corpus(DOCUMENTS, length, WORDS, 2, 7), specs[i], "unique", 0, 0, &b);
         int64_t *count = test_zeros(WORDS, sizeof *count), most = 0;
         for (int64_t t = 0; t < b.corpus.tokens; ++t) {
@@ -203,7 +200,6 @@ TEST(places_fill_the_budget_pass_by_pass)
         for (int64_t budget = 1 << 20; budget <= 3 << 20; budget += 1 << 19) {
             pass_count seen = {0};
             cs_progress progress = {count_passes, &seen};
-            AUTO(cs_cooc) m = {0};
             b.options.memory_budget = b.job.budget = budget;
             b.options.progress = &progress;
             assert_true(applies(&b.job));
@@ -213,7 +209,7 @@ TEST(places_fill_the_budget_pass_by_pass)
             if (i == 1 && left - types >= 1 << 17) { /* as lists of their different tokens */
                 left -= types;
             }
-            OK(cs_cooc_build(&b.corpus, &b.options, &m));
+            AUTO_OK(cs_cooc, m, cs_cooc_build(&b.corpus, &b.options, &m));
             double all = 8.0 * DOCUMENTS * EACH;
             if (i == 1) { /* different tokens of a document are fewer than its tokens */
                 assert_true((double)seen.passes <=
@@ -237,7 +233,7 @@ TEST(rows_are_in_groups_of_equal_size)
 {
     enum { WORDS = 5000 };
     for (int kind = 0; kind < 4; ++kind) {
-        AUTO_BY(release, build) b = {0};
+        CS_AUTO_BY(release, build) b = {0};
         build_of(corpus_of(), "ar", kind % 2 ? "unique" : "each:2", 0, 0, &b);
         cs_window_counter c = {.job = &b.job, .vocab = WORDS};
         c.ptr = test_zeros(WORDS + 1, sizeof *c.ptr);
@@ -312,9 +308,7 @@ TEST(rows_are_taken_in_order)
                 assert_true(val[e] == 0.5 * (double)((INT64_C(1) << 40) * (v % 3) + 1 + v));
             }
             assert_each(w, 0, words, y.bits[w] == 0 && y.used[w] == 0);
-            for (int64_t v = 0; v < 64 * words; ++v) {
-                assert_int_equal(y.row[v], 0);
-            }
+            assert_each(v, 0, 64 * words, y.row[v] == 0);
         }
     }
 }
@@ -329,18 +323,14 @@ TEST_IN_DIR(pairs_that_round_to_nothing_are_dropped)
     const char *path = in_dir(state, "plans.json");
     plan_write(path, "{\"plans\": [{\"probability\": 1, \"groups\": [0, 1, 1], "
                      "\"weights\": [0, 1e-25, 1]}]}");
-    int64_t length[DOCUMENTS];
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        length[d] = 3;
-    }
-    AUTO(cs_plan_file) file = {0};
-    AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, 9, 2, 5);
-    AUTO(cs_cooc) by_row = {0}, by_record = {0};
+    ARRAY(int64_t, length, DOCUMENTS, d, 3);
+    CS_AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, 9, 2, 5);
+    CS_AUTO(cs_cooc) by_row = {0}, by_record = {0};
     build_job job = {&corpus, {.threads = 2}, &by_record};
     char reason[1][1024];
     cs_status status[1];
     job.options.objective = cs_objective_default(CS_OBJ_FILE);
-    OK(cs_objective_of_file(path, &file, &job.options.objective));
+    AUTO_OK(cs_plan_file, file, cs_objective_of_file(path, &file, &job.options.objective));
     OK(cs_context_parse("unique", &job.options.context));
     OK(cs_cooc_build(&corpus, &job.options, &by_row));
     (void)run_ranks(1, build_rank, &job, status, reason);
@@ -360,13 +350,10 @@ TEST_IN_DIR(pairs_that_round_to_nothing_are_dropped)
  * unit in a corpus of a thousand words and more. All is dropped, by row as by record. */
 TEST(windows_that_round_to_nothing_are_dropped)
 {
-    int64_t length[400];
-    for (int d = 0; d < 400; ++d) {
-        length[d] = 2 + d % 29;
-    }
-    AUTO(cs_corpus) corpus = small_corpus(400, length, 30, 2, 5);
+    ARRAY(int64_t, length, 400, d, 2 + d % 29);
+    CS_AUTO(cs_corpus) corpus = small_corpus(400, length, 30, 2, 5);
     for (int i = 0; i < 4; ++i) {
-        AUTO(cs_cooc) by_row = {0}, by_record = {0};
+        CS_AUTO(cs_cooc) by_row = {0}, by_record = {0};
         build_job job = {&corpus, {.threads = 2, .weight_by_document = i / 2}, &by_record};
         char reason[1][1024];
         cs_status status[1];

@@ -9,7 +9,7 @@ cs_tokenizer *word_tokenizer(void)
 {
     int64_t length[] = {WORDS};
     cs_tokenizer *t = NULL;
-    AUTO(cs_corpus) c = small_corpus(1, length, WORDS, 0, 1);
+    CS_AUTO(cs_corpus) c = small_corpus(1, length, WORDS, 0, 1);
     for (int32_t i = 0; i < WORDS; ++i) {
         c.token[i] = i;
     }

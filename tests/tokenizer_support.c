@@ -29,7 +29,7 @@ cs_tokenizer *tokenizer_at(const char *path)
 void assert_decodes(const cs_tokenizer *t, const int32_t *ids, int64_t count, bool skip,
                     const char *want)
 {
-    AUTO_FREE char *text = NULL;
+    CS_AUTO_FREE char *text = NULL;
     int64_t size = 0;
     OK(cs_tokenizer_decode(t, ids, count, skip, &text, &size));
     assert_int_equal(size, strlen(text));
@@ -39,7 +39,7 @@ void assert_decodes(const cs_tokenizer *t, const int32_t *ids, int64_t count, bo
 cs_status encode_once(const cs_tokenizer *t, const char *text, int64_t size, bool add_special,
                       int32_t **ids, int64_t *count)
 {
-    AUTO(cs_encoder) e = {0};
+    CS_AUTO(cs_encoder) e = {0};
     cs_encoder_init(&e, t);
     cs_status status = cs_encoder_encode(&e, text, size, add_special);
     if (status == CS_OK) {

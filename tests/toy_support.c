@@ -51,11 +51,11 @@ void expect_spectra_agree(const cs_toy_spectrum *a, const cs_toy_spectrum *b)
 void expect_reduction_exact(const char *spec, int64_t classes)
 {
     for (int given = 0; given < 2; ++given) {
-        AUTO(cs_plan_file) file = {0};
+        CS_AUTO(cs_plan_file) file = {0};
         cs_toy toy = {.classes = classes, .length = 13, .tokens = 1, .given = given > 0};
         toy.objective = plan_held(spec, &file);
-        AUTO(cs_toy_spectrum) all = toy_run(toy_enumerate, &toy);
-        AUTO(cs_toy_spectrum) reduced = toy_run(cs_toy_reduce, &toy);
+        CS_AUTO(cs_toy_spectrum) all = toy_run(toy_enumerate, &toy);
+        CS_AUTO(cs_toy_spectrum) reduced = toy_run(cs_toy_reduce, &toy);
         expect_spectra_agree(&all, &reduced);
     }
 }

@@ -1,6 +1,7 @@
 
 #include "train_support.h"
 #include "io/file.h"
+#include "io/json.h"
 #include "small_corpus.h"
 #include "train/specials.h"
 
@@ -127,11 +128,23 @@ char *bytes_of(const char *path, int64_t *size)
 void assert_same_file(const char *a, const char *b, const char *name)
 {
     int64_t n = 0, m = 0;
-    AUTO_FREE char *path_a = cs_path_join(a, name), *path_b = cs_path_join(b, name);
+    CS_AUTO_FREE char *path_a = cs_path_join(a, name), *path_b = cs_path_join(b, name);
     assert_non_null(path_a);
     assert_non_null(path_b);
-    AUTO_FREE char *x = bytes_of(path_a, &n), *y = bytes_of(path_b, &m);
+    CS_AUTO_FREE char *x = bytes_of(path_a, &n), *y = bytes_of(path_b, &m);
     if (n != m || memcmp(x, y, (size_t)n) != 0) {
         fail_msg("%s and %s differ", path_a, path_b);
     }
+}
+
+cs_status read_kind(const char *dir, const cs_model_config *config, cs_model_kind *out)
+{
+    cs_model model = {.config = *config};
+    char path[700];
+    (void)snprintf(path, sizeof path, "%s/config.json", dir);
+    cs_status status = cs_json_read(path, &model.source);
+    model.trained = json_object_get(json_object_get(model.source, "cospec"), "trained");
+    if (status == CS_OK) status = cs_model_kind_read(dir, &model, out);
+    json_decref(model.source);
+    return status;
 }

@@ -5,6 +5,7 @@
 #include "test.h"
 #include "text/corpus.h"
 #include "text/tokenizer.h"
+#include "train/model_kind.h"
 #include "train/trainer.h"
 
 typedef struct {
@@ -42,3 +43,6 @@ char *bytes_of(const char *path, int64_t *size);
 
 /* Asserts that DIR/name is the same in two folders. */
 void assert_same_file(const char *a, const char *b, const char *name);
+
+/* cs_model_kind_read of a folder without weights. */
+cs_status read_kind(const char *dir, const cs_model_config *config, cs_model_kind *out);

@@ -44,7 +44,7 @@ cs_images make_pictures(void)
 
 training make_picture_training(const picture_form *form, int threads, const char *dir)
 {
-    AUTO(cs_images) m = make_pictures();
+    CS_AUTO(cs_images) m = make_pictures();
     training t =
         make_training(&(recipe){.kind = form->kind, .arch = CS_ARCH_GPT2, .threads = threads}, dir);
     cs_model_free(&t.model);

@@ -8,7 +8,6 @@
 
 #include "analysis/study/report_html_private.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/visible.h"
 #include "io/file.h"
 

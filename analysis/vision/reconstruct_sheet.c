@@ -3,8 +3,6 @@
 
 #include "analysis/vision/reconstruct_private.h"
 #include "base/auto.h"
-#include "base/mem.h"
-#include "image/cells.h"
 #include "image/patches.h"
 
 enum { KINDS = 5, GREY = 110 };

@@ -6,6 +6,8 @@
  * clang. */
 #pragma once
 
+#include <string.h>
+
 #include "base/mem.h"
 
 /* Freed by the `_free` of its type:
@@ -22,5 +24,7 @@
 #define CS_AUTO_FREE __attribute__((cleanup(cs_auto_free)))
 static inline void cs_auto_free(void *pointer)
 {
-    cs_free(*(void **)pointer);
+    void *held = NULL;
+    memcpy(&held, pointer, sizeof held); /* of a pointer of any type */
+    cs_free(held);
 }

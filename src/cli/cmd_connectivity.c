@@ -10,18 +10,15 @@
 
 #include "analysis/measures/population_rows.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "cli/argument_kind.h"
 #include "cli/commands.h"
 #include "cli/connectivity_features.h"
 #include "cli/groups.h"
 #include "cli/in_memory.h"
 #include "cli/output.h"
-#include "cli/rank_rows.h"
+#include "cli/results.h"
 #include "cooc/build_sequences.h"
-#include "io/digests.h"
 #include "io/json.h"
-#include "io/result.h"
 #include "plan/spec.h"
 
 /* --- records ---------------------------------------------------------------------------------- */

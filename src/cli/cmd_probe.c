@@ -7,7 +7,6 @@
 #include "analysis/vision/picture_features.h"
 #include "analysis/vision/probe_choice.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/plugin.h"
 #include "cli/argument_kind.h"
 #include "cli/commands.h"
@@ -15,14 +14,10 @@
 #include "cli/in_memory.h"
 #include "cli/model_options.h"
 #include "cli/output.h"
-#include "cli/probe_options.h"
-#include "cli/rank_rows.h"
 #include "cli/results.h"
 #include "image/codes.h"
 #include "image/patches.h"
 #include "io/file.h"
-#include "io/result.h"
-#include "io/rows.h"
 
 /* --- the report of a layer -------------------------------------------------------------------- */
 
@@ -176,7 +171,7 @@ static cs_status read_groups(run *r, const cs_rows *train, const cs_rows *test)
 
 static cs_status probe_matrices(run *r)
 {
-    cs_rows train = {0}, test = {0};
+    CS_AUTO_BY(cs_rows_close, cs_rows) train = {0}, test = {0};
     const cs_opt *const of_texts[] = {cs_group_probe_texts, cs_group_labelled, cs_group_attention,
                                       cs_group_stack};
     cs_status status = CS_OK;
@@ -195,26 +190,21 @@ static cs_status probe_matrices(run *r)
         (status = cs_labelled_check(&r->train, 0)) != CS_OK ||
         (status = read_labels(r, "test-labels", &test, &r->train, &r->test)) != CS_OK ||
         (status = cs_args_metrics(r->args, r->train.classes, &r->study.scoring.metrics)) != CS_OK) {
-        goto done;
+        return status;
     }
     if (test.cols != train.cols) {
-        status = cs_fail(CS_ERR_INPUT, "%s has %lld columns, but %s has %lld", test.name,
-                         (long long)test.cols, train.name, (long long)train.cols);
-        goto done;
+        return cs_fail(CS_ERR_INPUT, "%s has %lld columns, but %s has %lld", test.name,
+                       (long long)test.cols, train.name, (long long)train.cols);
     }
-    if ((status = read_groups(r, &train, &test)) != CS_OK) goto done;
+    if ((status = read_groups(r, &train, &test)) != CS_OK) return status;
     if (r->dry) {
         estimate(r, train.rows, train.cols, 1);
-        goto done;
+        return CS_OK;
     }
     status = cs_linear_probe_check(&test); /* before the training */
     if (status == CS_OK) status = cs_few_read_of(&r->study, &r->few);
     begin_result(r, 1);
-    if (status == CS_OK) status = probe_layer(r, "-", &train, &test);
-done:
-    cs_rows_close(&train);
-    cs_rows_close(&test);
-    return status;
+    return status == CS_OK ? probe_layer(r, "-", &train, &test) : status;
 }
 
 /* --- texts ------------------------------------------------------------------------------------ */

@@ -1,5 +1,6 @@
 /* The table of commands, and how one is run. */
 #include "cli/commands.h"
+#include "base/auto.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,14 +79,14 @@ static cs_status check_prepared(const char *sources)
         CS_AUTO_FREE char *source = NULL, *path = NULL;
         if (cs_corpus_next_source(&sources, &source) != CS_OK) cs_reason_clear();
         const cs_corpus_source *named = source ? cs_corpus_named(source, &side) : NULL;
-        const bool images = source && !named && cs_images_named(source);
-        if (named) status = cs_corpus_prepared_path(named->name, &path);
-        if (images) status = cs_images_prepared_path(source, &path);
+        const char *name = named ? named->name : source;
+        if (named || (source && cs_images_named(source)))
+            status = cs_source_path(name, &path);
         if (status == CS_OK && path && !cs_path_exists(path))
             status =
                 cs_fail(CS_ERR_INPUT,
                         "--dry-run: %s has not been prepared; cospec data prepare %s does that",
-                        named ? named->name : source, named ? named->name : source);
+                        name, name);
         more = source;
     }
     return status;
@@ -213,7 +214,7 @@ static cs_status count_run(int change)
 cs_status cs_command_execute(const cs_command *command, int argc, char **argv, bool part,
                              bool *refuted)
 {
-    cs_args *args = NULL;
+    CS_AUTO(cs_args) *args = NULL;
     *refuted = false;
     cs_status status = cs_args_parse(command, argc, argv, &args);
     if (status == CS_OK && cs_args_flag(args, "help-all")) {
@@ -230,28 +231,26 @@ cs_status cs_command_execute(const cs_command *command, int argc, char **argv, b
         if (args->follows) status = CS_OK;
         cs_output_release(args);
     }
-    cs_args_free(&args);
     return status;
 }
 
 cs_status cs_command_task(const cs_command *command, int argc, char **argv,
                           struct cs_task_tables *tables)
 {
-    cs_args *args = NULL;
+    CS_AUTO(cs_args) *args = NULL;
     cs_status status = cs_args_parse(command, argc, argv, &args);
     if (status == CS_OK) {
         args->tables = tables;
         status = run_command(command, args);
         cs_output_release(args);
     }
-    cs_args_free(&args);
     return status;
 }
 
 cs_status cs_command_in_memory(const cs_command *command, int argc, char **argv,
                                cs_in_memory *memory, char **json)
 {
-    cs_args *args = NULL;
+    CS_AUTO(cs_args) *args = NULL;
     cs_status status = cs_args_parse(command, argc, argv, &args);
     if (status == CS_OK) {
         args->memory = memory;
@@ -267,7 +266,6 @@ cs_status cs_command_in_memory(const cs_command *command, int argc, char **argv,
         *json = args->printed;
         args->printed = NULL;
     }
-    cs_args_free(&args);
     return status;
 }
 

@@ -16,7 +16,6 @@
 #include "base/threads.h"
 #include "base/visible.h"
 #include "cli/commands.h"
-#include "cli/complete.h"
 #include "version.h"
 
 /* The first signal asks long loops to stop; a second of a user's ends the program at once. Those of

@@ -142,3 +142,6 @@ cs_status cs_output_print(cs_args *args) CS_MUST_CHECK;
 
 /* Removes the files that a failed run wrote. */
 void cs_output_discard(cs_args *args);
+
+/* Prints the stored result <name> of DIR (-o) in the requested form. */
+cs_status cs_output_again(cs_args *args, const char *name) CS_MUST_CHECK;

@@ -3,10 +3,9 @@
 
 #include <string.h>
 
-#include "analysis/theorems/row_labels.h"
+#include "analysis/theorems/theorems.h"
 #include "base/auto.h"
 #include "cli/argument_kind.h"
-#include "cli/estimate.h"
 #include "cli/groups.h"
 #include "cli/model_options.h"
 #include "cli/output.h"

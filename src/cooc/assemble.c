@@ -147,7 +147,7 @@ cs_status cs_assembler_part(cs_assembler *whole, bool borrows, cs_assembler **ou
 
 void cs_assembler_free(cs_assembler **assembler)
 {
-    CS_AUTO_FREE cs_assembler *a = *assembler;
+    cs_assembler *a = *assembler;
     if (!a) {
         return;
     }
@@ -162,6 +162,7 @@ void cs_assembler_free(cs_assembler **assembler)
     if (!a->borrows) {
         cs_free(a->in_col);
     }
+    cs_free(a);
     *assembler = NULL;
 }
 

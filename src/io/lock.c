@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/threads.h"
 
 /* Whether the file behind `fd` is still the one at `path`. */

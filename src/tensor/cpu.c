@@ -19,7 +19,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "base/simd.h"
 #include "base/threads.h"
@@ -273,11 +272,12 @@ static cs_status cpu_adamw(cs_backend *backend, const cs_update *update)
 
 static void cpu_free(cs_backend *backend)
 {
-    CS_AUTO_FREE cs_cpu *cpu = (cs_cpu *)backend;
+    cs_cpu *cpu = (cs_cpu *)backend;
     cs_free_aligned(cpu->shared);
     cs_free_aligned(cpu->local);
     cs_free_aligned(cpu->partial);
     cs_free_aligned(cpu->ranked);
+    cs_free(cpu);
 }
 
 CS_SIMD_DECLARE(cs_cpu_kernels, cs_cpu_kernels);

@@ -93,7 +93,7 @@ cs_status cs_run_init(const cs_graph *graph, cs_params *params, cs_run **out)
 
 void cs_run_free(cs_run **held)
 {
-    CS_AUTO_FREE cs_run *run = *held;
+    cs_run *run = *held;
     if (!run) {
         return;
     }
@@ -110,6 +110,7 @@ void cs_run_free(cs_run **held)
         }
     }
     cs_pool_free(&run->pool);
+    cs_free(run);
     *held = NULL;
 }
 

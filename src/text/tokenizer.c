@@ -1,5 +1,4 @@
-/* The object: vocabulary, roles, decoding. Encoding is encoder.c, the file tokenizer_read.c and
- * tokenizer_write.c. */
+/* The object: vocabulary, roles, decoding. Encoding is encoder.c, the file tokenizer_read.c. */
 #include "text/tokenizer.h"
 
 #include <string.h>
@@ -20,7 +19,7 @@ cs_tokenizer *cs_tokenizer_new(void)
 
 void cs_tokenizer_free(cs_tokenizer **held)
 {
-    CS_AUTO_FREE cs_tokenizer *t = *held;
+    cs_tokenizer *t = *held;
     if (!t) {
         return;
     }
@@ -38,6 +37,7 @@ void cs_tokenizer_free(cs_tokenizer **held)
     for (int i = 0; i < CS_PARTS; ++i) {
         json_decref(t->part[i]);
     }
+    cs_free(t);
     *held = NULL;
 }
 

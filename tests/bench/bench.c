@@ -22,7 +22,7 @@
 
 #include <cblas.h>
 
-#include "../auto.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/builder.h"
@@ -46,10 +46,10 @@ static double now(void)
 
 static cs_status components(const char *path, int repeats, json_t *seconds, json_t *result)
 {
-    AUTO(cs_csr) a = {0};
+    CS_AUTO(cs_csr) a = {0};
     cs_status status = cs_matrix_read(path, &a);
     for (int r = 0; r < repeats && status == CS_OK; ++r) {
-        AUTO(cs_components) parts = {0};
+        CS_AUTO(cs_components) parts = {0};
         double start = now();
         status = cs_components_of(&a, &parts);
         (void)json_array_append_new(seconds, json_real(now() - start));
@@ -71,14 +71,14 @@ static double processor(double *peak)
 static cs_status svd(const char *path, int repeats, int64_t k, bool reduced, json_t *seconds,
                      json_t *result)
 {
-    AUTO(cs_csr) a = {0};
+    CS_AUTO(cs_csr) a = {0};
     double peak = 0;
     json_t *spent = json_array();
     cs_status status = cs_matrix_read(path, &a);
     (void)processor(&peak);
     (void)json_object_set_new(result, "before", json_real(peak));
     for (int r = 0; r < repeats && status == CS_OK; ++r) {
-        AUTO(cs_spectrum) s = {0};
+        CS_AUTO(cs_spectrum) s = {0};
         cs_spectrum_options options = {.k = k,
                                        .normalised = true,
                                        .tol = 1e-10,
@@ -109,12 +109,12 @@ static cs_status svd(const char *path, int repeats, int64_t k, bool reduced, jso
 static cs_status density(const char *path, int repeats, int64_t samples, json_t *seconds,
                          json_t *result)
 {
-    AUTO(cs_csr) a = {0};
+    CS_AUTO(cs_csr) a = {0};
     double peak = 0;
     json_t *spent = json_array();
     cs_status status = cs_matrix_read(path, &a);
     for (int r = 0; r < repeats && status == CS_OK; ++r) {
-        AUTO(cs_spectrum_density) d = {0};
+        CS_AUTO(cs_spectrum_density) d = {0};
         cs_spectrum_density_options options = {
             .spectrum = {.normalised = true, .moment4_budget = DBL_MIN, .seed = (uint64_t)r},
             .samples = samples,
@@ -136,7 +136,7 @@ static cs_status density(const char *path, int repeats, int64_t samples, json_t 
 
 static cs_status moment4(const char *path, int repeats, json_t *seconds, json_t *result)
 {
-    AUTO(cs_csr) a = {0};
+    CS_AUTO(cs_csr) a = {0};
     cs_moment4_cost cost = {0};
     cs_status status = cs_matrix_read(path, &a);
     json_t *processor = json_array();
@@ -159,13 +159,13 @@ static cs_status moment4(const char *path, int repeats, json_t *seconds, json_t 
 static cs_status count(const char *path, int repeats, int64_t window, const char *spec,
                        json_t *seconds, json_t *result)
 {
-    AUTO(cs_corpus) corpus = {0};
+    CS_AUTO(cs_corpus) corpus = {0};
     cs_corpus_options options = {0};
     cs_objective objective;
     cs_status status = cs_objective_parse(spec, &objective);
     status = status ? status : cs_corpus_load(path, &options, &corpus);
     for (int r = 0; r < repeats && status == CS_OK; ++r) {
-        AUTO(cs_cooc) cooc = {0};
+        CS_AUTO(cs_cooc) cooc = {0};
         cs_cooc_options build = {.objective = objective,
                                  .context = {CS_CONTEXT_EACH, window, false, 0}};
         double start = now();
@@ -184,7 +184,7 @@ static cs_status count(const char *path, int repeats, int64_t window, const char
 static void blas_rates(const float *x, int64_t n, int64_t d, json_t *result)
 {
     const int rows = (int)(n < 8192 ? n : 8192), cols = (int)d;
-    AUTO_FREE float *c = cs_calloc(d * d, sizeof *c);
+    CS_AUTO_FREE float *c = cs_calloc(d * d, sizeof *c);
     double best[2] = {1e300, 1e300};
     for (int r = 0; r < 10 && c; ++r) {
         double start = now();
@@ -205,7 +205,7 @@ static void blas_rates(const float *x, int64_t n, int64_t d, json_t *result)
 
 static cs_status gram(const char *path, int repeats, json_t *seconds, json_t *result)
 {
-    AUTO(cs_array) a = {0};
+    CS_AUTO(cs_array) a = {0};
     const cs_gram_options options = {0};
     cs_status status = cs_npy_read(path, 0, &a);
     if (status == CS_OK && (a.dtype != CS_F32 || a.ndim != 2)) {
@@ -213,7 +213,7 @@ static cs_status gram(const char *path, int repeats, json_t *seconds, json_t *re
     }
     cs_rows rows = cs_rows_of_f32(a.shape[0], a.shape[1], a.data, path);
     for (int r = 0; r < repeats && status == CS_OK; ++r) {
-        AUTO(cs_gram) g = {0};
+        CS_AUTO(cs_gram) g = {0};
         double start = now();
         status = cs_gram_init(rows.cols, 1, &options, &g);
         if (status == CS_OK) status = cs_gram_add(&g, &rows, NULL, &options);
@@ -231,14 +231,14 @@ static cs_status gram(const char *path, int repeats, json_t *seconds, json_t *re
 
 static cs_status pairs(const char *path, int repeats, int64_t k, json_t *seconds, json_t *result)
 {
-    AUTO(cs_array) a = {0};
+    CS_AUTO(cs_array) a = {0};
     const double quantile[] = {0.01, 0.25, 0.5, 0.75, 0.99};
     const cs_top_pairs_options options = {
         .count = k, .cosine = true, .quantiles = 5, .quantile = quantile};
     cs_status status = cs_npy_read(path, 0, &a);
     cs_rows rows = cs_rows_of_f32(a.shape[0], a.shape[1], a.data, path);
     for (int r = 0; r < repeats && status == CS_OK; ++r) {
-        AUTO(cs_top_pairs) top = {0};
+        CS_AUTO(cs_top_pairs) top = {0};
         double start = now();
         status = cs_top_pairs_of(&rows, &options, &top);
         (void)json_array_append_new(seconds, json_real(now() - start));

@@ -20,7 +20,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "../auto.h"
+#include "base/auto.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "cooc/builder.h"
@@ -100,7 +100,7 @@ static cs_status reference(const cs_corpus *corpus, char **argv, json_t *result)
                                          .symmetric = strcmp(argv[1], "symmetric") == 0,
                                          .units = 2520, /* the least common multiple of 1..10 */
                                          .gib = atof(argv[2])};
-    AUTO(cs_csr) a = {0};
+    CS_AUTO(cs_csr) a = {0};
     int64_t pairs = 0, files = 0;
     double wall = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID);
     cs_status status = glove_style_count(corpus, &options, &a, &pairs, &files);
@@ -125,7 +125,7 @@ static void note_merge(void *ctx, const char *stage, int64_t done, int64_t total
 
 static cs_status ours(const cs_corpus *corpus, int argc, char **argv, json_t *result)
 {
-    AUTO(cs_cooc) cooc = {0};
+    CS_AUTO(cs_cooc) cooc = {0};
     cs_cooc_options options = {.threads = atoi(argv[2]),
                                .memory_budget = argc > 3 ? atoll(argv[3]) << 20 : 0,
                                .draws = argc > 4 ? atoll(argv[4]) : 0,

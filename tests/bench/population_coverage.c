@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../auto.h"
 #include "analysis/measures/population_rows.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "plan/spec.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 #include "text/synthetic.h"
 
 typedef struct {
@@ -49,9 +49,9 @@ static void truth_of(const language *l, cs_cooc_options build, const char *const
                      double *truth)
 {
     const cs_connectivity_options spectrum = {.threads = 1, .k = CS_LEADING + 1};
-    AUTO(cs_corpus) population = {0};
-    AUTO(cs_cooc) cooc = {0};
-    AUTO(cs_population_rows) rows = {0};
+    CS_AUTO(cs_corpus) population = {0};
+    CS_AUTO(cs_cooc) cooc = {0};
+    CS_AUTO(cs_population_rows) rows = {0};
     build.max_length = build.objective.kind == CS_OBJ_AR ? 2 : build.max_length;
     check(cs_synthetic_population_of(l->source, build.max_length, build.stride, &population));
     check(cs_cooc_build(&population, &build, &cooc));
@@ -69,7 +69,7 @@ enum { LEADING = sizeof leading / sizeof *leading };
 static cs_corpus draw(const language *l, int64_t documents, int sample)
 {
     cs_corpus corpus = {0};
-    AUTO_FREE char *source =
+    CS_AUTO_FREE char *source =
         cs_format("%s,documents=%lld,sample=%d", l->source, (long long)documents, sample);
     check(source ? cs_corpus_load(source, NULL, &corpus) : CS_ERR_MEMORY);
     return corpus;
@@ -133,8 +133,8 @@ static void run_leading(const language *l, const char *spec, bool given, int64_t
     plan.spectrum = (cs_connectivity_options){.threads = 1, .k = CS_LEADING + 1};
     truth_of(l, plan.build, leading, LEADING, truth);
     for (int i = 0; i < corpora; ++i) {
-        AUTO(cs_corpus) corpus = draw(l, documents, i);
-        AUTO(cs_population_rows) rows = {0};
+        CS_AUTO(cs_corpus) corpus = draw(l, documents, i);
+        CS_AUTO(cs_population_rows) rows = {0};
         check(cs_population_rows_of(&corpus, &plan, &rows));
         for (int j = 0; j < LEADING; ++j) {
             const cs_population_row *r = row_of(&rows, leading[j], estimate[1]);
@@ -168,8 +168,8 @@ static void run(const language *l, const char *spec, bool given, int64_t documen
     plan.sizes = 1;
     truth_of(l, plan.build, sums, 2, truth);
     for (int i = 0; i < corpora; ++i) {
-        AUTO(cs_corpus) corpus = draw(l, documents, i);
-        AUTO(cs_population_rows) rows = {0};
+        CS_AUTO(cs_corpus) corpus = draw(l, documents, i);
+        CS_AUTO(cs_population_rows) rows = {0};
         check(cs_population_rows_of(&corpus, &plan, &rows));
         seen += row_of(&rows, "mass_seen_halves", "distinct-document")->value / corpora;
         const double quantile = cs_student_width(0.95, (double)(blocks - 1));

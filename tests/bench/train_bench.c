@@ -12,9 +12,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "../auto.h"
 #include "../gpt_graph.h"
 #include "../tensor_support.h"
+#include "base/auto.h"
 #include "tensor/cpu_private.h"
 
 static double now(void)
@@ -155,7 +155,7 @@ int main(int argc, char **argv)
         return 2;
     }
     bool profile = argc > 3 && strcmp(argv[3], "--profile") == 0;
-    AUTO(cs_backend) *backend = NULL;
+    CS_AUTO(cs_backend) *backend = NULL;
     int64_t parameters = 0;
     read_items(in, &g.s, sizeof(int64_t), sizeof g.s / sizeof(int64_t));
     read_items(in, &parameters, sizeof parameters, 1);

@@ -1,11 +1,11 @@
 #include "svd_cases.h"
-#include "../auto.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/rng.h"
 
@@ -45,7 +45,7 @@ static cs_status of_triplets(int64_t rows, int64_t cols, int64_t n,
                              cs_csr *out)
 {
     int64_t *row = cs_alloc(n, sizeof *row), *col = cs_alloc(n, sizeof *col);
-    AUTO_FREE double *val = cs_alloc(n, sizeof *val);
+    CS_AUTO_FREE double *val = cs_alloc(n, sizeof *val);
     cs_status status = row && col && val ? CS_OK : CS_ERR_MEMORY;
     for (int64_t t = 0; status == CS_OK && t < n; ++t) {
         draw(t, &row[t], &col[t], &val[t]);
@@ -73,7 +73,7 @@ static cs_status sparse(cs_csr *out)
 
 static cs_status sparse_wide(cs_csr *out)
 {
-    AUTO(cs_csr) a = {0};
+    CS_AUTO(cs_csr) a = {0};
     cs_status status = sparse(&a);
     status = status ? status : cs_csr_transpose(&a, out);
     return status;

@@ -93,7 +93,7 @@ TEST(refused_products)
     emulate_strict(true);
     for (int f32 = 0; f32 < 2; ++f32) {
         for (int i = 0; i < 3; ++i) {
-            AUTO(cs_backend) *backend = open_with((cs_device_options){.f32 = f32});
+            CS_AUTO(cs_backend) *backend = open_with((cs_device_options){.f32 = f32});
             const cs_tensor_case *c = case_of(i < 2 ? cs_cuda_cases : cs_tensor_cases, names[i]);
             char why[CS_TENSOR_WHY] = "";
             if (!cs_tensor_compare(backend, c, why)) {
@@ -108,7 +108,7 @@ TEST(refused_products)
 /* Every launch between two events. */
 TEST(kernels_are_timed)
 {
-    AUTO(cs_backend) *backend = open_with((cs_device_options){.timed = true});
+    CS_AUTO(cs_backend) *backend = open_with((cs_device_options){.timed = true});
     cs_backend_count row = {.what = ""};
     char why[CS_TENSOR_WHY] = "";
     int kernels = 0, products = 0;
@@ -129,7 +129,7 @@ TEST(relative_positions_on_the_way)
         "width 32, relative, dropout",
         "width 32, relative, more buckets than shared memory has memory for"};
     for (int i = 0; i < 2; ++i) {
-        AUTO(cs_backend) *backend =
+        CS_AUTO(cs_backend) *backend =
             open_with((cs_device_options){.timed = true, .own_products = true});
         cs_backend_count row = {.what = ""};
         char why[CS_TENSOR_WHY] = "";
@@ -169,7 +169,7 @@ TEST(own_cases_bf16)
 TEST(updates)
 {
     for (int f32 = 0; f32 < 2; ++f32) {
-        AUTO(cs_backend) *backend = open_backend(f32, false);
+        CS_AUTO(cs_backend) *backend = open_backend(f32, false);
         char why[CS_TENSOR_WHY] = "";
         for (int clip = 0; clip < 2; ++clip) {
             if (!cs_tensor_check_adamw(backend, clip ? 0.5 : 0, why)) {
@@ -182,7 +182,7 @@ TEST(updates)
 /* No bit of a row's output depends on a key that it must not see. */
 static void leaks(const cs_tensor_case *list, bool f32)
 {
-    AUTO(cs_backend) *backend = open_backend(f32, true);
+    CS_AUTO(cs_backend) *backend = open_backend(f32, true);
     for (const cs_tensor_case *c = list; c->name; ++c) {
         char why[CS_TENSOR_WHY] = "";
         int64_t hidden = 0, seen = 0;
@@ -290,13 +290,13 @@ TEST(two_sizes_on_one_run)
 TEST(scratch_grows_between_replays)
 {
     cs_tensor_world small, larger;
-    AUTO(cs_backend) *backend = open_backend(false, false);
+    CS_AUTO(cs_backend) *backend = open_backend(false, false);
     cs_tensor_result first = {.blocks = 0}, other = {.blocks = 0};
     cs_tensor_open(&small, &small_case, backend, true);
     cs_tensor_open(&larger, &larger_case, backend, true);
     step_from_zero(&small, &first);
     for (int i = 0; i < 6; ++i) {
-        AUTO(cs_tensor_result) again = {.blocks = 0};
+        CS_AUTO(cs_tensor_result) again = {.blocks = 0};
         if (i == 2) {
             step_from_zero(&larger, &other);
         }
@@ -314,7 +314,7 @@ TEST(scratch_grows_between_replays)
 TEST(many_puts_in_flight)
 {
     enum { PUTS = 100 };
-    AUTO(cs_backend) *backend = open_backend(false, false);
+    CS_AUTO(cs_backend) *backend = open_backend(false, false);
     void *work = NULL;
     int64_t got[PUTS];
     cs_tensor_must(backend->alloc(backend, sizeof got, &work), "memory");
@@ -355,7 +355,7 @@ TEST(copies_of_parameters_follow)
     static const cs_adamw hyper = {
         .learning_rate = 0.1F, .beta1 = 0.9F, .beta2 = 0.9F, .eps = 1e-6F, .bias1 = 1, .bias2 = 1};
     cs_tensor_world world;
-    AUTO(cs_backend) *backend = open_backend(false, false);
+    CS_AUTO(cs_backend) *backend = open_backend(false, false);
     double before[2 * 30 * 16];
     cs_tensor_open(&world, &small_case, backend, true);
     cs_params *p = &world.net.params;

@@ -74,10 +74,10 @@ static void walk(cs_space *s, int panels, double *entries, cs_dense *out)
 {
     enum { B = CS_PANEL };
     cs_panel *p[80], *y = NULL;
-    AUTO(cs_dense) c = {0};
+    CS_AUTO(cs_dense) c = {0};
     OK(cs_dense_init(&c, (int64_t)panels * B, (int64_t)(panels - 1) * B));
     fill_normal(&c, 77);
-    AUTO_FREE double *h = cs_alloc((int64_t)panels * B * B, sizeof *h);
+    CS_AUTO_FREE double *h = cs_alloc((int64_t)panels * B * B, sizeof *h);
     assert_non_null(h);
     for (int q = 0; q < panels; ++q) {
         OK(s->create(s, CS_RIGHT, &p[q]));

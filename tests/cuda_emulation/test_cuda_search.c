@@ -82,7 +82,7 @@ TEST(first_products)
     static const cs_device_options plain[] = {{.f32 = false},
                                               {.f32 = true, .search_products = true}};
     for (int i = 0; i < 2; ++i) {
-        AUTO(cs_backend) *backend = open_with(plain[i]);
+        CS_AUTO(cs_backend) *backend = open_with(plain[i]);
         cs_tensor_result result;
         cs_tensor_world world;
         assert_false(backend->by_clock);
@@ -115,7 +115,7 @@ static const cs_tensor_case alone_case = {"alone", alone_net, NULL, NULL};
 /* The search for another shape leaves what was captured: it is replayed, without a call. */
 TEST(search_between_replays)
 {
-    AUTO(cs_backend) *backend = open_with(searching);
+    CS_AUTO(cs_backend) *backend = open_with(searching);
     cs_tensor_world small, other;
     cs_tensor_result first, again;
     cs_tensor_open(&small, &small_case, backend, true);
@@ -140,7 +140,7 @@ enum { ALONE = 160 * 24 };
 /* The gradient of w, where the algorithms from `usable` on fail in backward; products refused. */
 static calls alone(cs_device_options options, int usable, int refusals, double out[ALONE])
 {
-    AUTO(cs_backend) *backend = open_with(options);
+    CS_AUTO(cs_backend) *backend = open_with(options);
     cs_tensor_world world;
     cs_tensor_open(&world, &alone_case, backend, true);
     cs_tensor_must(cs_params_zero_grad(&world.net.params), "gradients");

@@ -1,11 +1,11 @@
 #include "fixtures.h"
-#include "../auto.h"
 
 #include <ftw.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "cooc/build_checkpoint_private.h"
@@ -205,10 +205,10 @@ const char *fuzz_store_folder(const char *bytes, int64_t size)
         (void)in_root(path[i], name);
     }
     if (!dir[0]) {
-        AUTO(cs_corpus) corpus = {0};
-        AUTO(cs_cooc) cooc = {0};
+        CS_AUTO(cs_corpus) corpus = {0};
+        CS_AUTO(cs_cooc) cooc = {0};
         cs_cooc_options o = {.threads = 1, .max_length = 6, .stride = 6};
-        AUTO(cs_plan_file) plans = {0};
+        CS_AUTO(cs_plan_file) plans = {0};
         (void)fuzz_file("-plan.json", PLAN, sizeof PLAN - 1);
         (void)folder(dir, "store");
         char spec[PATH + 32];
@@ -251,7 +251,7 @@ const cs_tokenizer *fuzz_small_tokenizer(void)
 {
     static cs_tokenizer *t;
     if (!t) {
-        AUTO(cs_corpus) corpus = {0};
+        CS_AUTO(cs_corpus) corpus = {0};
         small_corpus_of(&corpus);
         sure(cs_tokenizer_of_corpus(&corpus, CS_SPLITTER_WORD, &t) == CS_OK);
     }

@@ -1,9 +1,10 @@
 /* The table of readers. */
 #include "readers.h"
-#include "../auto.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "readers_private.h"
 
@@ -59,7 +60,7 @@ const fuzz_reader *fuzz_reader_by_name(const char *name)
 cs_status fuzz_read(const fuzz_reader *reader, const uint8_t *bytes, size_t size)
 {
     const char *path = reader->ending ? fuzz_file(reader->ending, bytes, size) : NULL;
-    AUTO_FREE char *copy =
+    CS_AUTO_FREE char *copy =
         malloc(size + 1); /* exact: one byte beyond the NUL is an error that shows */
     if (!copy) {
         abort();

@@ -2,7 +2,7 @@
  * headers are others elsewhere. */
 #include <jansson.h>
 
-#include "../auto.h"
+#include "base/auto.h"
 #include "cooc/build_checkpoint_private.h"
 #include "readers_private.h"
 
@@ -11,7 +11,7 @@ cs_status fuzz_counts(const char *path, const char *bytes, int64_t size)
     enum { BLOCKS = 2 };
     (void)path;
     cs_block block[BLOCKS] = {{0}};
-    AUTO(cs_runs) runs = {0};
+    CS_AUTO(cs_runs) runs = {0};
     cs_runs_init(&runs, fuzz_folder());
     cs_checkpoint_state state = {
         .blocks = BLOCKS, .block = block, .runs = &runs, .vocab = 4, .labels = 2, .sequences = 3};

@@ -2,11 +2,11 @@
  * so that a size beyond its memory shows under the sanitizer. */
 #include <stdio.h>
 
-#include "../auto.h"
 #include "analysis/measures/row_blocks.h"
 #include "analysis/study/claims.h"
 #include "analysis/study/report.h"
 #include "analysis/study/study.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "cooc/store.h"
 #include "image/patches.h"
@@ -41,8 +41,8 @@ static void touch_csr(const cs_csr *a)
 
 static cs_status read_rows(const char *path)
 {
-    AUTO_BY(cs_rows_close, cs_rows) rows = {0};
-    AUTO_FREE double *to = NULL;
+    CS_AUTO_BY(cs_rows_close, cs_rows) rows = {0};
+    CS_AUTO_FREE double *to = NULL;
     cs_status status = cs_rows_open(path, &rows);
     if (status == CS_OK) {
         const int64_t some = rows.rows < 8 ? rows.rows : 8;
@@ -68,11 +68,11 @@ cs_status fuzz_npy(const char *path, const char *bytes, int64_t size)
     cs_reason_clear();
     if (status == CS_OK) {
         fuzz_also(read_rows(path));
-        AUTO(cs_corpus) c = {0};
+        CS_AUTO(cs_corpus) c = {0};
         fuzz_also(cs_corpus_load(path, NULL, &c));
-        AUTO(cs_labelled_text) labels = {0};
+        CS_AUTO(cs_labelled_text) labels = {0};
         fuzz_also(cs_label_file_read(path, true, NULL, &labels));
-        AUTO(cs_dense) vectors = {0};
+        CS_AUTO(cs_dense) vectors = {0};
         const cs_nonempty_rows all = cs_nonempty_rows_all(3);
         fuzz_also(cs_vectors_read(path, &all, &vectors));
     }
@@ -90,7 +90,7 @@ cs_status fuzz_npz(const char *path, const char *bytes, int64_t size)
         if (cs_has_suffix(name, ".npy")) {
             name[strlen(name) - 4] = '\0';
         }
-        AUTO(cs_array) a = {0};
+        CS_AUTO(cs_array) a = {0};
         cs_npz_items *items = NULL;
         const cs_array *piece = NULL;
         int64_t count = 0;
@@ -117,8 +117,8 @@ cs_status fuzz_npz_rows(const char *path, const char *bytes, int64_t size)
 cs_status fuzz_matrix(const char *path, const char *bytes, int64_t size)
 {
     (void)bytes, (void)size;
-    AUTO(cs_csr) a = {0};
-    AUTO(cs_nonempty_rows) rows = {0};
+    CS_AUTO(cs_csr) a = {0};
+    CS_AUTO(cs_nonempty_rows) rows = {0};
     cs_status status = cs_matrix_read(path, &a);
     if (status == CS_OK) {
         touch_csr(&a);
@@ -132,7 +132,7 @@ cs_status fuzz_matrix(const char *path, const char *bytes, int64_t size)
 cs_status fuzz_gram(const char *path, const char *bytes, int64_t size)
 {
     (void)bytes, (void)size;
-    AUTO(cs_gram) g = {0};
+    CS_AUTO(cs_gram) g = {0};
     const cs_status status = cs_gram_read(path, &g);
     if (status == CS_OK) {
         fuzz_touch(g.block, g.groups * g.cols * g.cols * (int64_t)sizeof *g.block);
@@ -145,7 +145,7 @@ static cs_status all_tensors(const cs_safetensors *s)
     cs_status status = cs_safetensors_verify(s);
     for (int64_t i = 0; status == CS_OK && i < cs_safetensors_count(s); ++i) {
         const cs_safetensors_entry *e = cs_safetensors_at(s, i);
-        AUTO_FREE char *to = cs_alloc(e->bytes, 1);
+        CS_AUTO_FREE char *to = cs_alloc(e->bytes, 1);
         status = to ? cs_safetensors_read(s, e, 0, e->items, to) : CS_ERR_MEMORY;
         if (status == CS_OK) {
             fuzz_touch(to, e->bytes);
@@ -205,8 +205,8 @@ cs_status fuzz_model(const char *path, const char *bytes, int64_t size)
 {
     (void)path;
     static cs_backend *backend;
-    AUTO(cs_model) model = {0};
-    AUTO(cs_model_kind) kind = {0};
+    CS_AUTO(cs_model) model = {0};
+    CS_AUTO(cs_model_kind) kind = {0};
     const char *dir = fuzz_model_folder(bytes, size);
     cs_status status = backend ? CS_OK : cs_backend_cpu(1, &backend);
     if (status == CS_OK) status = cs_model_read(dir, backend, false, &model);
@@ -227,10 +227,10 @@ cs_status fuzz_manifest(const char *path, const char *bytes, int64_t size)
 {
     (void)path;
     json_auto_t *manifest = NULL, *kept = json_array();
-    AUTO_FREE char *change = NULL;
+    CS_AUTO_FREE char *change = NULL;
     bool whole = true;
     const char *dir = fuzz_result_folder(bytes, size);
-    AUTO_FREE char *file = cs_path_join(dir, "manifest.json");
+    CS_AUTO_FREE char *file = cs_path_join(dir, "manifest.json");
     const cs_status read = cs_json_read(file, &manifest);
     fuzz_also(read);
     if (read == CS_OK) {
@@ -244,7 +244,7 @@ cs_status fuzz_manifest(const char *path, const char *bytes, int64_t size)
 cs_status fuzz_dropped_rows(const char *path, const char *bytes, int64_t size)
 {
     (void)bytes, (void)size;
-    AUTO_FREE int32_t *block = NULL;
+    CS_AUTO_FREE int32_t *block = NULL;
     int64_t blocks = 3, kept = 0;
     const cs_row_choice choice = {.drop = path};
     const cs_status status = cs_row_blocks(&choice, 8, &block, &blocks, &kept);
@@ -256,7 +256,7 @@ cs_status fuzz_patch_order(const char *path, const char *bytes, int64_t size)
 {
     (void)bytes, (void)size;
     char name[64];
-    AUTO_FREE int32_t *order = NULL;
+    CS_AUTO_FREE int32_t *order = NULL;
     cs_status status = cs_patch_order_file(path, 2, 3, sizeof name, name);
     if (status == CS_OK) status = cs_patch_order_named(name, 2, 3, 0, &order);
     if (order) fuzz_touch(order, 6 * (int64_t)sizeof *order);
@@ -266,7 +266,7 @@ cs_status fuzz_patch_order(const char *path, const char *bytes, int64_t size)
 cs_status fuzz_plan(const char *path, const char *bytes, int64_t size)
 {
     (void)bytes, (void)size;
-    AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     cs_objective objective = cs_objective_default(CS_OBJ_FILE);
     cs_status status = cs_plan_file_read(path, &file);
     if (status == CS_OK) status = cs_objective_of_file(path, &file, &objective);
@@ -282,8 +282,8 @@ cs_status fuzz_plan(const char *path, const char *bytes, int64_t size)
 cs_status fuzz_study(const char *path, const char *bytes, int64_t size)
 {
     (void)bytes, (void)size;
-    AUTO(cs_study) study = {0};
-    AUTO(cs_claims) claims = {0};
+    CS_AUTO(cs_study) study = {0};
+    CS_AUTO(cs_claims) claims = {0};
     cs_status status = cs_study_read(path, fuzz_folder(), NULL, &study);
     if (status == CS_OK) status = cs_claims_read(&study, NULL, &claims);
     if (status == CS_OK) status = cs_claims_decide(&claims);
@@ -293,7 +293,7 @@ cs_status fuzz_study(const char *path, const char *bytes, int64_t size)
 cs_status fuzz_template(const char *path, const char *bytes, int64_t size)
 {
     (void)bytes, (void)size;
-    AUTO(cs_study) study = {0};
+    CS_AUTO(cs_study) study = {0};
     cs_status status = cs_study_read(fuzz_study_file(), fuzz_folder(), NULL, &study);
     if (status != CS_OK) {
         abort();
@@ -305,8 +305,8 @@ cs_status fuzz_template(const char *path, const char *bytes, int64_t size)
 cs_status fuzz_law(const char *path, const char *bytes, int64_t size)
 {
     const bool rules = size > 0 && memmem(bytes, (size_t)size, "rules", 5);
-    AUTO(cs_synthetic) language = {0};
-    AUTO_FREE char *source =
+    CS_AUTO(cs_synthetic) language = {0};
+    CS_AUTO_FREE char *source =
         cs_format("%s:length=4,documents=3,file=%s", rules ? "grammar" : "hmm", path);
     const cs_status status = source ? cs_synthetic_parse(source, &language) : CS_ERR_MEMORY;
     for (int64_t d = 0; status == CS_OK && d < 3; ++d) {
@@ -320,12 +320,12 @@ cs_status fuzz_law(const char *path, const char *bytes, int64_t size)
 cs_status fuzz_store(const char *path, const char *bytes, int64_t size)
 {
     (void)path;
-    AUTO(cs_cooc_store) store = {0};
+    CS_AUTO(cs_cooc_store) store = {0};
     cs_status status = cs_cooc_read(fuzz_store_folder(bytes, size), &store);
     if (status == CS_OK) {
         touch_csr(&store.cooc.matrix.a);
         for (int64_t row = 0; row < store.cooc.matrix.a.rows && row < 8; ++row) {
-            AUTO_FREE char *text = NULL;
+            CS_AUTO_FREE char *text = NULL;
             fuzz_also(cs_cooc_row_text(&store, row, &text));
         }
     }

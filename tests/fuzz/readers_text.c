@@ -1,9 +1,9 @@
 /* Readers of text, of what a person writes, and of pictures. */
 #include <stdio.h>
 
-#include "../auto.h"
 #include "analysis/measures/answer_scores.h"
-#include "analysis/theorems/row_labels.h"
+#include "analysis/theorems/theorems.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "cooc/context.h"
 #include "image/images.h"
@@ -31,12 +31,12 @@ static const char SENTENCE[] =
 cs_status fuzz_tokenizer(const char *path, const char *bytes, int64_t size)
 {
     (void)bytes, (void)size;
-    AUTO(cs_tokenizer) *t = NULL;
+    CS_AUTO(cs_tokenizer) *t = NULL;
     const cs_status status = cs_tokenizer_read(path, &t);
     if (status == CS_OK) {
-        AUTO(cs_encoder) encoder = {0};
+        CS_AUTO(cs_encoder) encoder = {0};
         cs_encoder_init(&encoder, t);
-        AUTO_FREE char *text = NULL;
+        CS_AUTO_FREE char *text = NULL;
         int64_t length = 0;
         const cs_status encoded = cs_encoder_encode(&encoder, SENTENCE, sizeof SENTENCE - 1, true);
         if (encoded == CS_OK) {
@@ -78,7 +78,7 @@ static cs_corpus_options text_options(int64_t size)
 cs_status fuzz_corpus(const char *path, const char *bytes, int64_t size)
 {
     (void)bytes;
-    AUTO(cs_corpus) c = {0};
+    CS_AUTO(cs_corpus) c = {0};
     const cs_corpus_options options = text_options(size);
     const cs_status status = cs_corpus_load(path, &options, &c);
     if (status == CS_OK) {
@@ -90,7 +90,7 @@ cs_status fuzz_corpus(const char *path, const char *bytes, int64_t size)
 /* Every answer is scored as a prediction of the others. */
 cs_status fuzz_squad(const char *path, const char *bytes, int64_t size)
 {
-    AUTO(cs_squad) s = {0};
+    CS_AUTO(cs_squad) s = {0};
     (void)bytes;
     (void)size;
     cs_status status = cs_squad_read(path, &s);
@@ -123,7 +123,7 @@ cs_status fuzz_labels(const char *path, const char *bytes, int64_t size)
     (void)bytes, (void)size;
     const double one[] = {1, 1, 1};
     const int64_t row[] = {0, 1, 2}, col[] = {0, 0, 0};
-    AUTO(cs_labelled) m = {0};
+    CS_AUTO(cs_labelled) m = {0};
     const cs_nonempty_rows all = cs_nonempty_rows_all(3);
     cs_status status = cs_csr_from_triplets(3, 1, 3, row, col, one, &m.a);
     if (status == CS_OK) status = cs_labels_read(path, &all, &m);
@@ -132,7 +132,7 @@ cs_status fuzz_labels(const char *path, const char *bytes, int64_t size)
 
 cs_status fuzz_csv(const char *path, const char *bytes, int64_t size)
 {
-    AUTO(cs_table) table = {0};
+    CS_AUTO(cs_table) table = {0};
     fuzz_also(fuzz_corpus(path, bytes, size));
     const cs_status status = cs_table_read_csv(path, &table);
     for (int64_t i = 0; status == CS_OK && i < table.rows * table.columns; ++i) {
@@ -172,7 +172,7 @@ cs_status fuzz_expression(const char *path, const char *bytes, int64_t size)
 cs_status fuzz_spec(const char *path, const char *bytes, int64_t size)
 {
     (void)path, (void)size;
-    AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     cs_objective o;
     cs_context context;
     if (strstr(bytes, "plan-file")) {
@@ -225,10 +225,10 @@ cs_status fuzz_regex(const char *path, const char *bytes, int64_t size)
 cs_status fuzz_charsmap(const char *path, const char *bytes, int64_t size)
 {
     (void)path;
-    AUTO(cs_charsmap) map = {0};
+    CS_AUTO(cs_charsmap) map = {0};
     const cs_status status = cs_charsmap_read(bytes, size, &map);
     if (status == CS_OK) {
-        AUTO(cs_pieces) p = {0};
+        CS_AUTO(cs_pieces) p = {0};
         fuzz_also(cs_pieces_start(&p, SENTENCE, sizeof SENTENCE - 1, true));
         fuzz_also(cs_charsmap_apply(&map, &p));
     }
@@ -240,7 +240,7 @@ cs_status fuzz_charsmap(const char *path, const char *bytes, int64_t size)
 cs_status fuzz_picture(const char *path, const char *bytes, int64_t size)
 {
     (void)path;
-    AUTO(cs_picture) p = {0};
+    CS_AUTO(cs_picture) p = {0};
     fuzz_also(cs_picture_decode("fuzz", bytes, size, true, &p));
     cs_picture_free(&p);
     const cs_status status = cs_picture_decode("fuzz", bytes, size, false, &p);
@@ -253,7 +253,7 @@ cs_status fuzz_picture(const char *path, const char *bytes, int64_t size)
 cs_status fuzz_images(const char *path, const char *bytes, int64_t size)
 {
     (void)bytes, (void)size;
-    AUTO(cs_images) m = {0};
+    CS_AUTO(cs_images) m = {0};
     const cs_images_options options = {.threads = 1, .test_share = -1};
     const cs_status status = cs_images_load(path, &options, &m);
     if (status == CS_OK) {

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "../auto.h"
 #include "../gpt_graph.h"
 #include "../tensor_support.h"
+#include "base/auto.h"
 #include "gpu.h"
 
 static void fill(gpt *g)
@@ -15,7 +15,7 @@ static void fill(gpt *g)
     const int64_t rows = g->s.batch * g->s.length;
     for (int64_t i = 0; i < g->params.count; ++i) {
         const cs_param *p = &g->params.param[i];
-        AUTO_FREE float *value = cs_tensor_zeros(p->rows * p->cols, sizeof *value);
+        CS_AUTO_FREE float *value = cs_tensor_zeros(p->rows * p->cols, sizeof *value);
         for (int64_t k = 0; k < p->rows * p->cols; ++k) {
             value[k] = (float)(p->rows > 1 ? 0.04 * (cs_rng_uniform(&rng) - 0.5) : 1.0);
         }
@@ -60,7 +60,7 @@ static int refused(cs_backend *backend)
 /* 1 where a product was refused. */
 static int close_gpt(gpt *g)
 {
-    AUTO(cs_backend) *backend = g->params.backend;
+    CS_AUTO(cs_backend) *backend = g->params.backend;
     int bad = refused(backend) > 0;
     cs_run_free(&g->run);
     cs_params_free(&g->params);
@@ -247,10 +247,10 @@ int gpt_agree(const char *mode, char **word, const char *path, const char *other
     gpt g = {.flops = 0};
     int64_t n = 0;
     open_gpt(word, gpu_mode(mode), &g);
-    AUTO_FREE double *x = step_once(&g, &n);
+    CS_AUTO_FREE double *x = step_once(&g, &n);
     bool good = isfinite(x[0]);
     for (int again = 0; good && again < 2; ++again) { /* captured, replayed */
-        AUTO_FREE double *y = step_once(&g, &n);
+        CS_AUTO_FREE double *y = step_once(&g, &n);
         good = memcmp(x, y, (size_t)n * sizeof *x) == 0;
     }
     if (!good) {

@@ -27,10 +27,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "../auto.h"
 #include "../cuda_emulation/cuda_cases.h"
 #include "../parity_support.h"
 #include "../tensor_support.h"
+#include "base/auto.h"
 #include "each_case.h"
 #include "gpu.h"
 #include "io/json.h"
@@ -88,7 +88,7 @@ cs_backend *gpu_open_or_leave(const cs_device_options *options)
 static int device(void)
 {
     const cs_device_options options = {.f32 = false};
-    AUTO(cs_backend) *backend = gpu_open_or_leave(&options);
+    CS_AUTO(cs_backend) *backend = gpu_open_or_leave(&options);
     (void)printf("%s\n", backend->name);
     return 0;
 }
@@ -183,7 +183,7 @@ static const char *parity_name(int64_t i)
 static bool parity_one(int64_t i, char why[CASE_WHY])
 {
     const json_t *what = json_array_get(golden, (size_t)i);
-    AUTO_BY(parity_close, parity_world) w = {0}; /* takes the backend with it */
+    CS_AUTO_BY(parity_close, parity_world) w = {0}; /* takes the backend with it */
     double worst = 0, loss = 0;
     double tolerance = json_number_value(json_object_get(what, "float_tolerance"));
     char name[CS_TENSOR_WHY];
@@ -196,7 +196,7 @@ static bool parity_one(int64_t i, char why[CASE_WHY])
     for (int64_t p = -1; p < w.model.params.count; ++p) { /* -1: the loss */
         const cs_param *param = p < 0 ? NULL : &w.model.params.param[p];
         int64_t n = param ? param->rows * param->cols : 1;
-        AUTO_FREE double *x = cs_tensor_zeros(n, sizeof *x);
+        CS_AUTO_FREE double *x = cs_tensor_zeros(n, sizeof *x);
         x[0] = loss;
         if (param) {
             cs_tensor_must(cs_params_get64(&w.model.params, p, CS_PARAM_GRAD, x), "gradient");

@@ -21,8 +21,8 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "../auto.h"
 #include "../cuda_emulation/svd_cases.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "each_case.h"
 
@@ -131,8 +131,8 @@ static void dense_matrix(int64_t rows, int64_t cols, cs_csr *out)
 static void sparse_matrix(int64_t rows, int64_t cols, int64_t each, cs_csr *out)
 {
     int64_t n = rows * each, topic = cols / 100;
-    AUTO_FREE int64_t *row = cs_alloc(n, sizeof *row), *col = cs_alloc(n, sizeof *col);
-    AUTO_FREE double *val = cs_alloc(n, sizeof *val);
+    CS_AUTO_FREE int64_t *row = cs_alloc(n, sizeof *row), *col = cs_alloc(n, sizeof *col);
+    CS_AUTO_FREE double *val = cs_alloc(n, sizeof *val);
     must(row && col && val && topic > 0 ? CS_OK : CS_ERR_MEMORY, "matrix");
     for (int64_t e = 0; e < n; ++e) {
         uint64_t h = mix((uint64_t)e), u = h % (uint64_t)cols,
@@ -200,7 +200,7 @@ static double residual_on_device(cs_space *s, const cs_svd *svd)
 static double residual_sampled(const cs_linop *a, const cs_svd *svd)
 {
     int64_t count = svd->k < SAMPLED ? svd->k : SAMPLED;
-    AUTO(cs_dense) u = {0}, v = {0};
+    CS_AUTO(cs_dense) u = {0}, v = {0};
     double sigma[SAMPLED], residual[SAMPLED], worst = 0;
     must(cs_dense_init(&u, a->rows, count), "vectors");
     must(cs_dense_init(&v, a->cols, count), "vectors");
@@ -220,7 +220,7 @@ static double residual_sampled(const cs_linop *a, const cs_svd *svd)
 /* Largest difference from LAPACK's values over sigma_1; NaN where that would take too long. */
 static double against_lapack(const cs_csr *a, const double *sigma, double *seconds)
 {
-    AUTO(cs_dense) d = {0};
+    CS_AUTO(cs_dense) d = {0};
     double worst = 0, *want = cs_alloc(a->cols, sizeof *want), start = now();
     *seconds = NAN;
     if ((double)a->rows * (double)a->cols * (double)a->cols > LAPACK_WORK) {
@@ -269,11 +269,11 @@ static int dense(char **word)
     int64_t rows = strtoll(word[0], NULL, 10), cols = strtoll(word[1], NULL, 10);
     int64_t repeats = strtoll(word[2], NULL, 10), need = 0, available = 0, all = 0;
     bool jacobi = strcmp(word[3], "gesvdj") == 0;
-    AUTO_BY(cs_gpu_close, cs_gpu) *gpu = open_or_skip();
-    AUTO(cs_csr) a = {0}, at = {0};
+    CS_AUTO_BY(cs_gpu_close, cs_gpu) *gpu = open_or_skip();
+    CS_AUTO(cs_csr) a = {0}, at = {0};
     cs_linop_csr_ctx ctx;
     cs_space space;
-    AUTO(cs_svd) s = {.k = cols};
+    CS_AUTO(cs_svd) s = {.k = cols};
     double seconds[MOST_REPEATS], lapack = NAN;
     if (rows < cols || cols < 1 || repeats < 1 || repeats > MOST_REPEATS) {
         (void)fprintf(stderr, "test_svd: rows >= cols >= 1, repeats 1..%d\n", MOST_REPEATS);
@@ -328,10 +328,10 @@ static int sparse(char **word)
     int64_t rows = strtoll(word[0], NULL, 10), cols = strtoll(word[1], NULL, 10);
     int64_t each = strtoll(word[2], NULL, 10), k = strtoll(word[3], NULL, 10);
     int64_t repeats = strtoll(word[4], NULL, 10);
-    AUTO_BY(cs_gpu_close, cs_gpu) *gpu = open_or_skip();
-    AUTO(cs_csr) a = {0}, at = {0};
+    CS_AUTO_BY(cs_gpu_close, cs_gpu) *gpu = open_or_skip();
+    CS_AUTO(cs_csr) a = {0}, at = {0};
     cs_linop_csr_ctx ctx;
-    AUTO(cs_svd) s = {0}, want = {0};
+    CS_AUTO(cs_svd) s = {0}, want = {0};
     double seconds[MOST_REPEATS], worst = 0, error = 0;
     if (repeats < 1 || repeats > MOST_REPEATS) {
         (void)fprintf(stderr, "test_svd: repeats 1..%d\n", MOST_REPEATS);

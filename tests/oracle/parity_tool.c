@@ -183,8 +183,8 @@ static cs_status one(const json_t *what, const char *path)
 {
     const char *name = json_string_value(json_object_get(what, "backend"));
     cs_backend *backend = NULL;
-    AUTO_BY(parity_close, parity_world) world = {0};
-    AUTO_FREE results *r = cs_calloc(1, sizeof *r);
+    CS_AUTO_BY(parity_close, parity_world) world = {0};
+    CS_AUTO_FREE results *r = cs_calloc(1, sizeof *r);
     cs_status status = r ? parity_backend(name ? name : "ref64", &backend) : CS_ERR_MEMORY;
     if (status == CS_OK) status = parity_open(what, &backend, &world);
     if (status == CS_OK) status = cs_npz_create(path, &r->npz);
