@@ -61,7 +61,12 @@
     X(MT5, mt5)                                                                                    \
     X(UMT5, umt5)                                                                                  \
     X(GPT_BERT, gpt_bert)                                                                          \
-    X(LTG_BERT, ltg_bert)
+    X(LTG_BERT, ltg_bert)                                                                          \
+    X(MPNET, mpnet)                                                                                \
+    X(NOMIC_BERT, nomic_bert)                                                                      \
+    X(GPT_NEO, gpt_neo)                                                                            \
+    X(GPT_BIGCODE, gpt_bigcode)                                                                    \
+    X(FALCON, falcon)
 
 #define CS_ARCH_NUMBER(NAME, name) CS_ARCH_##NAME,
 typedef enum { CS_ARCHITECTURES(CS_ARCH_NUMBER) CS_ARCH_COUNT } cs_arch;

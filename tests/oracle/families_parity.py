@@ -207,7 +207,46 @@ def babylm(kind, d):
     return keys, named, causal
 
 
+def mpnet(d):
+    keys = d.sizes(heads=False, head_dim=False)
+    return {**keys, "hidden_act": d.of("gelu", "relu", "gelu_new"), "layer_norm_eps": d.of(1e-12, 1e-5, 1e-3), "max_position_embeddings": 64,
+            "tie_word_embeddings": d.coin()}
+
+
+def nomic(d):
+    return {**d.sizes(heads=False), "hidden_act": d.of(*ACTS), "layer_norm_eps": d.of(1e-12, 1e-5, 1e-3), "type_vocab_size": d.of(1, 2, 3),
+            "tie_word_embeddings": d.coin(), "rope_parameters": d.rope()}
+
+
+def gpt_neo(d):
+    keys = d.sizes(heads=False, head_dim=False)
+    keys["num_layers"], keys["num_heads"] = keys.pop("num_hidden_layers"), keys.pop("num_attention_heads")
+    return {**keys, "attention_types": [[[d.of("global", "local")], 1] for _ in range(keys["num_layers"])], "window_size": d.of(2, 5, 9),
+            "activation_function": d.of("gelu_new", "relu", "gelu"), "layer_norm_epsilon": d.of(1e-5, 1e-3), "tie_word_embeddings": d.coin(),
+            **d.of({}, {"intermediate_size": None})}
+
+
+def gpt_bigcode(d):
+    keys = d.sizes(heads=False, head_dim=False)
+    return {"vocab_size": keys["vocab_size"], "n_positions": 64, "n_embd": keys["hidden_size"], "n_layer": keys["num_hidden_layers"],
+            "n_head": keys["num_attention_heads"], "n_inner": d.of(None, 13), "multi_query": d.coin(), "scale_attn_weights": d.coin(),
+            "activation_function": d.of("gelu_pytorch_tanh", "relu", "gelu"), "layer_norm_epsilon": d.of(1e-5, 1e-3), "tie_word_embeddings": d.coin(),
+            "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
+
+
+def falcon(d):
+    keys = d.sizes(head_dim=False)
+    heads = keys.pop("num_key_value_heads")
+    keys["ffn_hidden_size"] = d.of(None, keys.pop("intermediate_size"))
+    newer = d.coin()
+    return {**keys, "new_decoder_architecture": newer, "num_kv_heads": heads if newer else None, "multi_query": d.coin(),
+            "parallel_attn": newer or d.coin(), "num_ln_in_parallel_attn": d.of(None, 1, 2) if newer else None, "bias": d.coin(),
+            "activation": d.of("gelu", "relu"), "layer_norm_epsilon": d.of(1e-5, 1e-3), "tie_word_embeddings": d.coin(), "rope_parameters": d.rope()}
+
+
 FAMILY = {
+    "mpnet": ("MPNetForMaskedLM", mpnet), "nomic_bert": ("NomicBertForMaskedLM", nomic), "gpt_neo": ("GPTNeoForCausalLM", gpt_neo),
+    "gpt_bigcode": ("GPTBigCodeForCausalLM", gpt_bigcode), "falcon": ("FalconForCausalLM", falcon),
     **{kind: (None, functools.partial(babylm, kind)) for kind in babylm_models.FILES},
     "t5": ("T5ForConditionalGeneration", stacks), "mt5": ("MT5ForConditionalGeneration", stacks), "umt5": ("UMT5ForConditionalGeneration", stacks),
     "gemma": ("GemmaForCausalLM", gemma), "gemma3_text": ("Gemma3ForCausalLM", gemma3), "starcoder2": ("Starcoder2ForCausalLM", starcoder2),
