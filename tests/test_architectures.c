@@ -183,19 +183,23 @@ TEST(streamed_weights_are_the_same)
 static bool is_idle(const char *name, const json_t *config, const char *key)
 {
     const json_t *window = json_object_get(config, "use_sliding_window");
+    static const char *const idle[] = {
+        "mt5 tie_word_embeddings", "smollm3 use_sliding_window", "gpt_bigcode num_key_value_heads",
+        "falcon multi_query",
+        /* a discriminator has no head */ "electra-switched tie_word_embeddings"};
+    char pair[2 * NAME];
+    assert_true(snprintf(pair, sizeof pair, "%s %s", name, key) > 0);
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; ++i) {
+        if (strcmp(idle[i], pair) == 0) return true;
+    }
     return (strcmp(key, "max_position_embeddings") == 0 &&
             json_object_get(config, "rope_parameters") && !strstr(name, "dynamic")) ||
-           (strcmp(key, "use_sliding_window") == 0 && strcmp(name, "smollm3") == 0) ||
-           (strcmp(key, "num_key_value_heads") == 0 && strcmp(name, "gpt_bigcode") == 0) ||
            strcmp(key, "original_max_position_embeddings") == 0 || /* of scaled positions */
            (strcmp(key, "n_positions") == 0 && strncmp(name, "gptj", 4) == 0) ||
            (strstr(key, "sliding_window") && json_is_false(window)) || /* no layer is local */
-           (strcmp(key, "tie_word_embeddings") == 0 && /* a discriminator has no head */
-            strcmp(name, "electra-switched") == 0) ||
            (strcmp(key, "tie_word_embeddings") == 0 && strncmp(name, "t5", 2) != 0 &&
             json_is_false(json_object_get(config, key))) || /* the matrix of the file is used */
            (strcmp(key, "is_decoder") == 0 && strncmp(name, "gpt_neox", 8) == 0) ||
-           (strcmp(key, "tie_word_embeddings") == 0 && strcmp(name, "mt5") == 0) || /* always */
            strcmp(key, "decoder_start_token_id") == 0 || /* the references' ids are shifted */
            (strcmp(name, "t5") == 0 && strcmp(key, "is_decoder") != 0 && /* its file has none */
             (strstr(key, "decoder") || strcmp(key, "tie_word_embeddings") == 0));

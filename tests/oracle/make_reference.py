@@ -175,7 +175,7 @@ SHORT = {
     "gpt_neo": ("GPTNeoForCausalLM", {**TOKENS, "hidden_size": 8, "num_layers": 2, "num_heads": 2, "intermediate_size": 12, "max_position_embeddings": 64,
                                       "attention_types": [[["global", "local"], 1]], "window_size": 3}),
     "gpt_bigcode": ("GPTBigCodeForCausalLM", {**TOKENS, "n_embd": 8, "n_layer": 2, "n_head": 2, "n_inner": 12, "n_positions": 64}),
-    "falcon": ("FalconForCausalLM", {**SIZES, "num_attention_heads": 4, "hidden_size": 16, "num_kv_heads": 2, "new_decoder_architecture": True,
+    "falcon": ("FalconForCausalLM", {**TOKENS, "num_hidden_layers": 2, "max_position_embeddings": 640, "num_attention_heads": 4, "hidden_size": 16, "num_kv_heads": 2, "new_decoder_architecture": True,
                                      "ffn_hidden_size": 12, "bias": True}),
     "phi3": ("Phi3ForCausalLM", {**TINY, "sliding_window": 4, "original_max_position_embeddings": 640}),
 }
