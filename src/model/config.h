@@ -71,7 +71,7 @@
 #define CS_ARCH_NUMBER(NAME, name) CS_ARCH_##NAME,
 typedef enum { CS_ARCHITECTURES(CS_ARCH_NUMBER) CS_ARCH_COUNT } cs_arch;
 
-enum { CS_MOST_LAYERS = 1 << 10, CS_MOST_OFFSETS = 16, CS_ORDER_SIZE = 4096 };
+enum { CS_MOST_LAYERS = 1 << 10, CS_MOST_OFFSETS = 16, CS_ORDER_SIZE = 4096, CS_MOST_PAIRS = 128 };
 
 /* MAE-LM's decoder (its section 3 and Table 2). */
 typedef enum {
@@ -106,9 +106,10 @@ typedef struct {
 typedef enum {
     CS_SCALING_NONE,
     CS_SCALING_LINEAR,
-    CS_SCALING_DYNAMIC, /* none up to `original` positions; longer texts are refused */
+    CS_SCALING_DYNAMIC, /* none up to `original` positions, then by the length of the text */
     CS_SCALING_YARN,
-    CS_SCALING_LLAMA3
+    CS_SCALING_LLAMA3,
+    CS_SCALING_LONGROPE /* one factor a frequency up to `original` positions, then another */
 } cs_rotary_scaling;
 
 typedef struct {
@@ -120,6 +121,7 @@ typedef struct {
     double low, high;        /* llama3: low and high frequency factor; yarn: beta slow and fast */
     double attention;        /* factor of cosine and sine */
     bool whole;              /* yarn: bounds of the ramp are whole numbers */
+    float stretch[2][CS_MOST_PAIRS]; /* longrope: divisors of the frequencies, short and long */
 } cs_rotary;
 
 /* Sizes. */

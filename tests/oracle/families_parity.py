@@ -182,7 +182,22 @@ def ernie(d):
 
 def phi3(d):
     keys = partial(d, head_dim=False, sliding_window=d.of(None, 3, 8), original_max_position_embeddings=640)
-    keys["rope_parameters"] = d.rope(keys["rope_parameters"]["partial_rotary_factor"], ("default",))
+    share = keys["rope_parameters"]["partial_rotary_factor"]
+    keys["rope_parameters"] = d.rope(share, ("default",))
+    if d.coin():  # beyond the original length or not; the published files say "su"
+        keys.update(original_max_position_embeddings=d.of(9, 40), max_position_embeddings=d.of(40, 200))
+        keys["rope_parameters"].update(rope_type=d.of("longrope", "su"), original_max_position_embeddings=keys["original_max_position_embeddings"], short_factor=[d.real(1, 3) for _ in range(int(4 * share))],
+                                       long_factor=[d.real(1, 9) for _ in range(int(4 * share))])
+    return keys
+
+
+def llama(d):
+    keys = llama_like(d, attention_bias=d.coin(), mlp_bias=d.coin())
+    if d.coin():
+        keys["max_position_embeddings"] = d.of(9, 15, 40)
+        keys["rope_parameters"].update(rope_type="dynamic", factor=d.real(1.5, 8))
+        for key in ("original_max_position_embeddings", "low_freq_factor", "high_freq_factor"):
+            keys["rope_parameters"].pop(key, None)
     return keys
 
 
@@ -245,7 +260,7 @@ def falcon(d):
 
 
 FAMILY = {
-    "mpnet": ("MPNetForMaskedLM", mpnet), "nomic_bert": ("NomicBertForMaskedLM", nomic), "gpt_neo": ("GPTNeoForCausalLM", gpt_neo),
+    "llama": ("LlamaForCausalLM", llama), "mpnet": ("MPNetForMaskedLM", mpnet), "nomic_bert": ("NomicBertForMaskedLM", nomic), "gpt_neo": ("GPTNeoForCausalLM", gpt_neo),
     "gpt_bigcode": ("GPTBigCodeForCausalLM", gpt_bigcode), "falcon": ("FalconForCausalLM", falcon),
     **{kind: (None, functools.partial(babylm, kind)) for kind in babylm_models.FILES},
     "t5": ("T5ForConditionalGeneration", stacks), "mt5": ("MT5ForConditionalGeneration", stacks), "umt5": ("UMT5ForConditionalGeneration", stacks),
@@ -256,6 +271,7 @@ FAMILY = {
     "cohere": ("CohereForCausalLM", cohere), "glm4": ("Glm4ForCausalLM", glm4), "ernie4_5": ("Ernie4_5ForCausalLM", ernie),
     "phi3": ("Phi3ForCausalLM", phi3),
 }
+WHOLE = ("llama", "phi3")  # by the length of the text, which padding changes in transformers
 LARGEST, OWN = {}, {}
 
 
@@ -286,7 +302,7 @@ def check(family, count):
             model = randomise(cls(cls.config_class(**keys, attn_implementation="eager")), k)
             save(model, folder)
             model = cls.from_pretrained(folder, attn_implementation="eager").double()
-            ids, mask = random_text(model.config, TEXTS, LENGTH, k)
+            ids, mask = random_text(model.config, 1 if family in WHOLE else TEXTS, LENGTH, k)
             rounds = rounding(cls, folder, model, ids, mask)
             path = os.path.join(folder, "reference.npz")
             decoded = decoder_reference(cls, folder, ids, mask, LENGTH + 3, k)

@@ -177,7 +177,8 @@ SHORT = {
     "gpt_bigcode": ("GPTBigCodeForCausalLM", {**TOKENS, "n_embd": 8, "n_layer": 2, "n_head": 2, "n_inner": 12, "n_positions": 64}),
     "falcon": ("FalconForCausalLM", {**TOKENS, "num_hidden_layers": 2, "max_position_embeddings": 640, "num_attention_heads": 4, "hidden_size": 16, "num_kv_heads": 2, "new_decoder_architecture": True,
                                      "ffn_hidden_size": 12, "bias": True}),
-    "phi3": ("Phi3ForCausalLM", {**TINY, "sliding_window": 4, "original_max_position_embeddings": 640}),
+    "phi3": ("Phi3ForCausalLM", {**TINY, "sliding_window": 4, "original_max_position_embeddings": 20, "rope_parameters": {
+        "rope_type": "longrope", "rope_theta": 100.0, "original_max_position_embeddings": 20, "short_factor": [1.5, 2.0], "long_factor": [3.0, 5.0]}}),
 }
 READ.update(SHORT)
 STACKS = ("T5ForConditionalGeneration", "MT5ForConditionalGeneration", "UMT5ForConditionalGeneration")
