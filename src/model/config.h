@@ -66,7 +66,12 @@
     X(NOMIC_BERT, nomic_bert)                                                                      \
     X(GPT_NEO, gpt_neo)                                                                            \
     X(GPT_BIGCODE, gpt_bigcode)                                                                    \
-    X(FALCON, falcon)
+    X(FALCON, falcon)                                                                              \
+    X(DEIT, deit)                                                                                  \
+    X(IJEPA, ijepa)                                                                                \
+    X(CLIP_VISION_MODEL, clip_vision_model)                                                        \
+    X(SIGLIP_VISION_MODEL, siglip_vision_model)                                                    \
+    X(DINOV2, dinov2)
 
 #define CS_ARCH_NUMBER(NAME, name) CS_ARCH_##NAME,
 typedef enum { CS_ARCHITECTURES(CS_ARCH_NUMBER) CS_ARCH_COUNT } cs_arch;
@@ -202,6 +207,7 @@ typedef struct {
 typedef struct {
     double embed;    /* of the sum of embeddings */
     double residual; /* of what a sublayer adds to the residual stream */
+    bool layer; /* files have factors of each column of it (layer scale), which join its matrix */
 } cs_model_scale;
 
 typedef struct {
@@ -381,8 +387,8 @@ cs_status cs_model_order(const cs_model_config *config, int32_t **order) CS_MUST
  * (cs_patch_order_file, with its errors), or a name as above, which is not checked. */
 cs_status cs_model_set_order(const char *order, uint64_t seed,
                              cs_model_config *config) CS_MUST_CHECK;
-/* Rows before the first of a sequence that represent none of its positions: the class token, 0 or
- * 1. */
+/* Rows before the first of a sequence that represent none of its positions: the class token and, of
+ * deit, that of distillation; 0 to 2. Their ids are 0 and 2. */
 int64_t cs_model_config_extra(const cs_model_config *config);
 const char *cs_target_name(cs_target target); /* "ids", "pixels", "normalised" */
 cs_status cs_target_by_name(const char *name, cs_target *out) CS_MUST_CHECK;

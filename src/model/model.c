@@ -236,9 +236,10 @@ static cs_status fill_rows(void *ctx, int64_t item)
 static cs_status fill_parameter(const cs_model_config *config, const cs_param *param, uint64_t seed,
                                 float *value)
 {
-    if (cs_has_suffix(param->name, ".mix")) { /* the sublayer's own sum alone */
+    const bool factor = cs_has_suffix(param->name, ".factor");
+    if (factor || cs_has_suffix(param->name, ".mix")) { /* the sublayer's own sum alone */
         for (int64_t i = 0; i < param->cols; ++i) {
-            value[i] = i == param->cols - 1 ? 1.0F : 0.0F;
+            value[i] = factor || i == param->cols - 1 ? 1.0F : 0.0F;
         }
         return CS_OK;
     }
