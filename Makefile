@@ -37,7 +37,7 @@ OPT := $(OPT_$(CONFIG))
 ifeq ($(OPT),)
 $(error CONFIG=$(CONFIG) is not release, debug, asan, fuzz, tsan or coverage)
 endif
-PACKAGES := openblas jansson libzip libxxhash libutf8proc libpcre2-8 nettle zlib libpng libjpeg freetype2
+PACKAGES := openblas jansson libzip libxxhash libutf8proc libpcre2-8 nettle zlib libpng libjpeg libtiff-4 libwebp libwebpdemux freetype2
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) lapacke 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
 CPPFLAGS := -D_GNU_SOURCE -Isrc -I. -I$(B)/generated $(PKG_CFLAGS)
@@ -54,7 +54,7 @@ MPICC ?= mpicc
 CXX := $(if $(findstring clang,$(CC)),$(CC:clang%=clang++%),g++)
 CXXFLAGS := -std=gnu++17 -O2 -g -Wall -Wextra -Wshadow -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) \
   $(if $(filter asan,$(CONFIG)),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined)
-LIBS := -Wl,-z,relro,-z,now -llapacke $(PKG_LIBS) -larpack -llbfgs -lm -pthread -ldl
+LIBS := -Wl,-z,relro,-z,now -llapacke $(PKG_LIBS) -lgif -larpack -llbfgs -lm -pthread -ldl
 
 # --- sources -----------------------------------------------------------------------------------------------
 MPI_SRC := src/dist/carrier_mpi.c

@@ -38,6 +38,9 @@ bool flip_is_free(const char *key)
                                             "summary_activation",
                                             "summary_proj_to_labels",
                                             "reorder_and_upcast_attn",
+                                            "attention_softmax_in_fp32",
+                                            "scale_attention_softmax_in_fp32",
+                                            "attention_layers",       /* attention_types says it */
                                             "no_rope_layer_interval", /* no_rope_layers says it */
                                             "sliding_window_pattern", /* layer_types says them */
                                             "_sliding_window_pattern",

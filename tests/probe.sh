@@ -43,6 +43,9 @@ try nettle-dev nettle/sha2.h nettle_sha256_init -lnettle
 try liblbfgs-dev lbfgs.h lbfgs_malloc -llbfgs
 try libpng-dev png.h png_create_read_struct -lpng
 try libjpeg62-turbo-dev jpeglib.h jpeg_read_header -ljpeg
+try libtiff-dev tiffio.h TIFFClientOpen -ltiff
+try libwebp-dev webp/demux.h WebPAnimDecoderNewInternal "-lwebp -lwebpdemux"
+try libgif-dev gif_lib.h DGifGetImageDesc -lgif
 try libfreetype-dev freetype/freetype.h FT_Init_FreeType -lfreetype
 if [ -n "$missing" ]; then
     echo "probe: missing:$missing ('make deps' installs them on Debian)" >&2

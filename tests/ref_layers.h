@@ -1,6 +1,8 @@
 /* Part of backend_ref.c: linear maps, embeddings, rows moved, sums and norms. */
 #pragma once
 
+#include "tensor/rotate.h"
+
 #include "ref_scalar.h"
 
 /* --- linear: y = act(z), z = x w^T + b -------------------------------------------------------- */
@@ -312,10 +314,22 @@ static cs_status ref_layer_norm_back(const cs_run *run, const cs_op *op)
 /* --- rotate: pairs of columns by the angle frequency[i] position ------------------------------ */
 
 /* to = row `from` turned by the angle; back: to += row `from` turned by its opposite. */
-static void ref_turn(const cs_op_rotate *o, const ref_matrix *frequency, int32_t position,
-                     int64_t cols, const cs_real *from, bool back, cs_real *to)
+/* The largest position of the sequence of row r. */
+static int64_t ref_last(const cs_op_rotate *o, const cs_run *run, const ref_matrix *y, int64_t r)
 {
-    const int64_t n = frequency->cols, width = cols / o->heads;
+    const int64_t length = y->length, first = r / length * length;
+    int64_t last = 0;
+    for (int64_t i = first; i < first + length; ++i) {
+        const int32_t at = cs_run_ints(run, o->position)[i];
+        last = at > last ? at : last;
+    }
+    return last;
+}
+
+static void ref_turn(const cs_op_rotate *o, const ref_matrix *frequency, int32_t position,
+                     int64_t last, int64_t cols, const cs_real *from, bool back, cs_real *to)
+{
+    const int64_t n = frequency->cols / (o->longer.table ? 2 : 1), width = cols / o->heads;
     for (int64_t c = 0; c < cols; ++c) {
         const int64_t at = c % width, turning = position < 0 ? 0 : 2 * n;
         cs_real y = from[c];
@@ -323,7 +337,9 @@ static void ref_turn(const cs_op_rotate *o, const ref_matrix *frequency, int32_t
             const int64_t i = o->pairs ? at / 2 : at % n;
             const bool second = o->pairs ? at % 2 : at >= n;
             const int64_t other = o->pairs ? (second ? c - 1 : c + 1) : (second ? c - n : c + n);
-            double angle = (double)frequency->x[i] * position;
+            const double f = (double)frequency->x[i],
+                         longer = o->longer.table ? (double)frequency->x[n + i] : f;
+            double angle = cs_rotate_frequency(o, n, i, last, f, longer) * position;
             cs_real cosine = (cs_real)cos(angle), sine = (cs_real)sin(back ? -angle : angle);
             y = (cs_real)o->factor * (second ? from[c] * cosine + from[other] * sine
                                              : from[c] * cosine - from[other] * sine);
@@ -339,7 +355,8 @@ static cs_status ref_rotate(const cs_run *run, const cs_op *op)
                y = ref_of(run, o->y);
     const int32_t *position = cs_run_ints(run, o->position);
     for (int64_t r = 0; r < y.rows; ++r) {
-        ref_turn(o, &f, position[r], y.cols, x.x + r * x.ld, false, y.x + r * y.ld);
+        ref_turn(o, &f, position[r], ref_last(o, run, &y, r), y.cols, x.x + r * x.ld, false,
+                 y.x + r * y.ld);
     }
     return CS_OK;
 }
@@ -351,7 +368,8 @@ static cs_status ref_rotate_back(const cs_run *run, const cs_op *op)
                y = ref_of(run, o->y);
     const int32_t *position = cs_run_ints(run, o->position);
     for (int64_t r = 0; x.grad && r < y.rows; ++r) {
-        ref_turn(o, &f, position[r], y.cols, y.grad + r * y.ld, true, x.grad + r * x.ld);
+        ref_turn(o, &f, position[r], ref_last(o, run, &y, r), y.cols, y.grad + r * y.ld, true,
+                 x.grad + r * x.ld);
     }
     return CS_OK;
 }

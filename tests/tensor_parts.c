@@ -29,6 +29,7 @@ typedef struct {
     int64_t heads, width, pairs;
     int first; /* position of the first row; -1: before the start */
     bool neighbours;
+    bool longer, table; /* than 4 rows, some sequences: by a base, by a table */
 } rotate_setting;
 
 static void rotate(cs_tensor_net *net, const void *setting)
@@ -36,11 +37,13 @@ static void rotate(cs_tensor_net *net, const void *setting)
     const rotate_setting *s = setting;
     int rows = cs_net_rows_now(net, 4, 6, 3, 5);
     int x = cs_net_activation(net, "x", rows, s->heads * s->width);
-    const cs_rotation o = {.position = cs_net_index(net, rows, cs_fill_position, s->first),
-                           .frequency = cs_net_frozen(net, "frequency", 1, s->pairs),
-                           .heads = s->heads,
-                           .factor = s->neighbours ? 1.5 : 0,
-                           .pairs = s->neighbours};
+    const cs_rotation o = {
+        .position = cs_net_index(net, rows, cs_fill_position, s->first),
+        .frequency = cs_net_frozen(net, "frequency", 1, s->pairs * (s->table ? 2 : 1)),
+        .longer = {.original = s->longer ? 4 : 0, .base = 50, .stretch = 3, .table = s->table},
+        .heads = s->heads,
+        .factor = s->neighbours ? 1.5 : 0,
+        .pairs = s->neighbours};
     cs_net_output(net, cs_graph_rotate(&net->graph, x, &o));
 }
 
@@ -192,9 +195,14 @@ const cs_tensor_case cs_tensor_part_cases[] = {
      &(const norm_setting){5, 3, true, true, false}},
     {"norm of parts, each with its gains", NULL, norm,
      &(const norm_setting){4, 3, false, true, true}},
-    {"rotate", NULL, rotate, &(const rotate_setting){2, 6, 3, 0, false}},
-    {"rotate, part of a head", NULL, rotate, &(const rotate_setting){3, 5, 2, 2, false}},
-    {"rotate, neighbours", NULL, rotate, &(const rotate_setting){2, 6, 2, -1, true}},
+    {"rotate", NULL, rotate, &(const rotate_setting){2, 6, 3, 0, false, false, false}},
+    {"rotate, part of a head", NULL, rotate,
+     &(const rotate_setting){3, 5, 2, 2, false, false, false}},
+    {"rotate, neighbours", NULL, rotate, &(const rotate_setting){2, 6, 2, -1, true, false, false}},
+    {"rotate, longer sequences by a base", NULL, rotate,
+     &(const rotate_setting){2, 6, 3, 0, false, true, false}},
+    {"rotate, longer sequences by a table", NULL, rotate,
+     &(const rotate_setting){2, 6, 3, 1, true, true, true}},
     {"gate, SiLU", NULL, gate, &(const gate_setting){CS_ACT_SILU, true}},
     {"gate, squared ReLU", NULL, gate, &(const gate_setting){CS_ACT_RELU2, true}},
     {"gate, quick GELU", NULL, gate, &(const gate_setting){CS_ACT_QUICK_GELU, true}},

@@ -8,7 +8,16 @@
 #include "vit_support.h"
 
 #define FOLDER "tests/golden/pictures/"
-enum { N = 3, EDGE = 8, GRID = 16, WIDTH = 16, LAYERS = 3, OF_PATCH = 12, ROWS = N * (GRID + 1) };
+enum {
+    N = 3,
+    EDGE = 8,
+    GRID = 16,
+    WIDTH = 16,
+    LAYERS = 3,
+    OF_PATCH = 12,
+    ROWS = N * (GRID + 1),
+    MOST_ROWS = N * (GRID + 2)
+};
 static const double TOLERANCE = 1e-5; /* float against double; values are of order one to ten */
 
 typedef struct {
@@ -65,7 +74,7 @@ static void world_free(world *w)
 
 typedef struct {
     int64_t rows;
-    float state[LAYERS][ROWS][WIDTH];
+    float state[LAYERS][MOST_ROWS][WIDTH];
 } kept;
 
 static cs_status keep(void *ctx, const cs_hidden_block *b)
@@ -82,22 +91,24 @@ static void check_states(const char *name)
 {
     static const int64_t layer[] = {0, 1, 2};
     static kept ours;
-    static double theirs[LAYERS * ROWS * WIDTH];
+    static double theirs[LAYERS * MOST_ROWS * WIDTH];
+    static const int32_t before[] = {0, 2};
     CS_AUTO(world) w = {0};
     world_open_of(&w, name);
+    const int64_t extra = cs_model_config_extra(&w.model.config), rows = N * (GRID + extra);
     const cs_hidden_options o = {.layer = layer,
                                  .layers = LAYERS,
                                  .masks.attention = CS_ATTENTION_BIDIRECTIONAL,
-                                 .around = {.before = &w.model.config.ids.bos, .befores = 1}};
+                                 .around = {.before = before, .befores = extra}};
     memset(&ours, 0, sizeof ours);
     OK(cs_hidden_states(&w.model, &w.corpus, &o, keep, &ours));
-    assert_int_equal(ours.rows, ROWS);
-    numbers(&w, "states", LAYERS * ROWS * WIDTH, theirs);
-    const float *mine = &ours.state[0][0][0];
-    for (int64_t i = 0; i < LAYERS * ROWS * WIDTH; ++i) {
-        if (!(fabs((double)mine[i] - theirs[i]) < TOLERANCE)) {
-            fail_msg("%s, layer %d: %g, not %g", name, (int)(i / (ROWS * WIDTH)), (double)mine[i],
-                     theirs[i]);
+    assert_int_equal(ours.rows, rows);
+    numbers(&w, "states", LAYERS * rows * WIDTH, theirs);
+    for (int64_t i = 0; i < LAYERS * rows * WIDTH; ++i) {
+        const int64_t l = i / (rows * WIDTH), r = i / WIDTH % rows;
+        const double mine = (double)ours.state[l][r][i % WIDTH];
+        if (!(fabs(mine - theirs[i]) < TOLERANCE)) {
+            fail_msg("%s, layer %d: %g, not %g", name, (int)l, mine, theirs[i]);
         }
     }
 }
@@ -107,6 +118,13 @@ TEST(states)
     check_states("vit");
     check_states("vit-switched");
     check_states("classifier");
+}
+
+/* A token of distillation, none at all, no bias and a norm of what is read, factors of columns. */
+TEST(states_of_other_classes)
+{
+    static const char *const name[] = {"deit", "ijepa", "clip", "siglip", "dinov2"};
+    assert_each(i, 0, 5, (check_states(name[i]), true));
 }
 
 /* Outputs of the class token's last state. */

@@ -364,7 +364,7 @@ static cs_status read_heads(run *r, const cs_model *model, const int64_t limit[2
     cs_labelled_text *side[2] = {&r->train, &r->test};
     cs_status status = cs_args_refuse(r->args, "metric against pooling max-length",
                                       "cannot be combined with --head");
-    if (status == CS_OK) status = cs_args_picture_sides(r->args, limit, r->image);
+    if (status == CS_OK) status = cs_args_picture_sides(r->args, model, limit, r->image);
     for (int i = 0; i < 2 && status == CS_OK; ++i) {
         const cs_images *m = &r->image[i];
         const cs_model_config *c = &model->config;

@@ -64,19 +64,20 @@ static cs_status reconstruct(cs_args *args, cs_model_text *t, const cs_images *t
 }
 
 /* The images of a positional argument. */
-static cs_status load(cs_args *args, int at, cs_images *out)
+static cs_status load(cs_args *args, const cs_model *model, int at, cs_images *out)
 {
+    const cs_image_fit fit = cs_model_image_fit(model);
     const char *source = cs_args_positional(args, at);
-    return cs_images_are(source) ? cs_args_load_images(args, source, out)
+    return cs_images_are(source) ? cs_args_load_images(args, source, &fit, 0, out)
                                  : cs_args_no_pictures("reconstruct fills", source);
 }
 
 /* The side of a source: all of its images unless it is a corpus with a name. */
-static cs_status load_side(cs_args *args, int side, cs_images *out)
+static cs_status load_side(cs_args *args, const cs_model *model, int side, cs_images *out)
 {
     CS_AUTO(cs_images) all = {0};
     const bool named = cs_images_named(cs_args_positional(args, 1 + side)) != NULL;
-    cs_status status = load(args, 1 + side, &all);
+    cs_status status = load(args, model, 1 + side, &all);
     if (status == CS_OK) status = cs_images_side(&all, named ? side : -1, 0, out);
     if (status == CS_OK) memset(out->held_out, side, (size_t)out->count);
     return status;
@@ -90,8 +91,9 @@ static cs_status run_reconstruct(cs_args *args)
     cs_status status =
         two ? cs_args_refuse(args, "test-share", "does not apply if TEST is given") : CS_OK;
     if (status == CS_OK) status = cs_args_model_open(args, cs_args_positional(args, 0), &t);
-    if (status == CS_OK && two) status = load_side(args, 0, &train);
-    if (status == CS_OK) status = two ? load_side(args, 1, &images) : load(args, 1, &images);
+    if (status == CS_OK && two) status = load_side(args, &t.model, 0, &train);
+    if (status == CS_OK)
+        status = two ? load_side(args, &t.model, 1, &images) : load(args, &t.model, 1, &images);
     return status == CS_OK ? reconstruct(args, &t, two ? &train : NULL, &images) : status;
 }
 
@@ -112,6 +114,7 @@ static const cs_opt reconstruct_options[] = {
     CS_INT("batch", "B", "64", 1, 65536, "Most images per forward pass."),
     CS_REAL("test-share", "P", "0.2", 0, 1,
             "Share of held-out images, chosen by a hash of each image."),
+    CS_OPT_IMAGE_SIZES,
     {0},
 };
 

@@ -180,17 +180,24 @@ static cs_status set_pictures(cs_args *args, const run *r, cs_model_config *c)
     return status;
 }
 
-/* The training side may be seen augmented. */
+/* The training side may be seen augmented, and images of a folder may be decoded as they are read. */
 static cs_status set_view(cs_args *args, int64_t patch, run *r)
 {
     const double least = cs_args_real(args, "least-area");
     const cs_augment augment = {least, least < 1 ? 4.0 / 3 : 1, cs_args_flag(args, "flip")};
-    if (least >= 1 && !augment.flip) return CS_OK;
-    const char *what = cs_args_format(args, "area %g, flip %d", least, augment.flip);
-    r->options.data.view = (cs_train_view){cs_patch_view_take, &r->view, what};
-    return what ? cs_patch_view_make(&r->images, patch, r->order, &augment, r->options.seed,
-                                     &r->view)
-                : CS_ERR_MEMORY;
+    const bool augments = least < 1 || augment.flip;
+    if (!augments && !r->images.stream) return CS_OK;
+    const char *what =
+        augments ? cs_args_format(args, "area %g, flip %d", least, augment.flip) : NULL;
+    cs_status status = augments && !what ? CS_ERR_MEMORY : CS_OK;
+    r->options.data.view = (cs_train_view){.take = cs_patch_view_take,
+                                           .ctx = &r->view,
+                                           .what = what,
+                                           .held_out = r->images.stream != NULL};
+    return status == CS_OK
+               ? cs_patch_view_make(&r->images, patch, r->order, &r->model.processor,
+                                    augments ? &augment : NULL, r->options.seed, &r->view)
+               : status;
 }
 
 /* A fresh model, or that of --init-from. */
@@ -217,6 +224,8 @@ static cs_status make_model(cs_args *args, run *r)
         status = cs_model_randomise(&r->model, r->options.seed);
     }
     if (status == CS_OK) r->model.codes = cs_codes_share(r->codes);
+    if (status == CS_OK && r->images.count > 0)
+        status = cs_args_processor(args, config.picture.channels, &r->model.processor);
     return status;
 }
 
@@ -229,8 +238,15 @@ static cs_status read_pictures(cs_args *args, run *r)
     if (status == CS_OK && from)
         status = cs_args_refuse(args, "patch codes tokenizer target input order position-table",
                                 "cannot be combined with --init-from");
+    if (status == CS_OK && from) status = make_model(args, r);
+    const cs_image_fit fit = cs_model_image_fit(&r->model);
+    const bool codes = cs_args_is(args, "target", "codes") || r->model.codes;
     if (status == CS_OK)
-        status = cs_args_load_images(args, cs_args_text(args, "corpus"), &r->images);
+        status = cs_args_load_images(args, cs_args_text(args, "corpus"), from ? &fit : NULL,
+                                     codes ? 0 : cs_args_int(args, "image-memory"), &r->images);
+    if (status == CS_OK && r->images.stream)
+        cs_output_note(args, "%lld images are decoded while the model trains (--image-memory)",
+                       (long long)r->images.count);
     if (status == CS_OK && cs_args_is(args, "target", "codes"))
         status = cs_args_codes(args, &r->images, &r->codes);
     if (status == CS_OK) status = make_model(args, r);
@@ -269,7 +285,9 @@ static cs_status check_pictures(const cs_args *args)
         cs_args_given_in(args, "keep random"))
         return cs_args_refuse(args, "keep random", "needs tokens; patches are not tokens");
     return are ? cs_args_refuse(args, "train-documents", "needs text")
-               : cs_args_refuse(args, "target input order position-table least-area flip extra",
+               : cs_args_refuse(args,
+                                "target input order position-table least-area flip image-memory "
+                                "size crop extra",
                                 "needs images and --arch vit");
 }
 
@@ -529,7 +547,6 @@ static cs_status run_train(cs_args *args)
     cs_model_free(&r.model);
     cs_backend_free(&r.backend);
     cs_tokenizer_free(&r.tokenizer);
-    cs_patch_view_free(&r.view);
     cs_codes_free(&r.codes);
     cs_free(r.order);
     cs_images_free(&r.images);
@@ -554,6 +571,6 @@ const cs_command cs_cmd_train = {
     .groups = train_groups,
     .run = run_train,
     .without = "csv",
-    .continues =
-        "steps epochs cool-down budgets time-limit log-every eval-every save-every keep-at",
+    .continues = "steps epochs cool-down budgets image-memory time-limit log-every eval-every "
+                 "save-every keep-at",
 };

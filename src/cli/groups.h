@@ -10,6 +10,7 @@
 #include "cooc/store.h"
 #include "image/codes.h"
 #include "image/images.h"
+#include "image/processor.h"
 #include "io/result.h"
 #include "plan/objective.h"
 #include "plan/plan_file.h"
@@ -30,6 +31,15 @@ extern const cs_opt cs_group_plan_sweeps[];
 
 /* --classes --length --tokens (sweeps allowed) and --token-sets. */
 extern const cs_opt cs_group_toy[];
+
+/* Options of commands that read images. */
+#define CS_OPT_IMAGE_SIZES                                                                         \
+    CS_HEADING("Images"),                                                                          \
+        CS_TEXT("size", "N|HxW", NULL,                                                             \
+                "Images: resize them, bilinear: the shorter side to N pixels, or to height H and " \
+                "width W. Default: what preprocessor_config.json of the model says."),             \
+        CS_TEXT("crop", "N|HxW", NULL,                                                             \
+                "Images: then crop the centre, a square of side N or H x W pixels.")
 
 /* --corpus --tokenizer --vocab --min-tokens --whole-file --label-column --text-column --test-share.
  * The second lacks --corpus, for commands that name corpora by argument. */
@@ -135,8 +145,13 @@ cs_status cs_args_read_tokenizer(const cs_args *args, const char *path,
  * there is no such source (CS_ERR_INPUT). what: "--arch vit reads". */
 cs_status cs_args_no_pictures(const char *what, const char *source) CS_MUST_CHECK;
 
-/* The images that load_corpus reads as codes of patches. */
-cs_status cs_args_load_images(cs_args *args, const char *source, cs_images *out) CS_MUST_CHECK;
+/* --size and --crop for images of `channels`; without them *out has no file. */
+cs_status cs_args_processor(const cs_args *args, int64_t channels, cs_processor *out) CS_MUST_CHECK;
+
+/* The images of a source, resized and cropped by --size and --crop, or else, those of a directory, as
+ * a model says; of_model NULL: none. most_bytes: of cs_images_options. */
+cs_status cs_args_load_images(cs_args *args, const char *source, const cs_image_fit *of_model,
+                              int64_t most_bytes, cs_images *out) CS_MUST_CHECK;
 
 /* Codes of patches: those of --tokenizer FILE.safetensors, or k-means of the images. */
 cs_status cs_args_codes(cs_args *args, const cs_images *images, cs_codes **out) CS_MUST_CHECK;

@@ -58,7 +58,8 @@
                   "Text that is not UTF-8: an error that names the files, U+FFFD for each bad "    \
                   "part, skip the line or document, or read bad bytes as Latin-1."),               \
         CS_REAL("test-share", "P", "0.2", 0, 1,                                                    \
-                "Share of held-out documents, chosen by a hash of each document.")
+                "Share of held-out documents, chosen by a hash of each document."),                \
+        CS_OPT_IMAGE_SIZES
 
 const cs_opt cs_group_corpus_reading[] = {CORPUS_TOKENS, CORPUS_TEXT, {0}};
 
@@ -354,65 +355,12 @@ static cs_status open_and_read(cs_args *args, const char *source, const cs_corpu
     return CS_DELIVER(status, out, corpus, cs_corpus_free);
 }
 
-cs_status cs_args_no_pictures(const char *what, const char *source)
-{
-    if (cs_corpus_joined(source) && !cs_path_exists(source)) {
-        return cs_fail(CS_ERR_USAGE, "%s one corpus of pictures, but %s contains several", what,
-                       source);
-    }
-    const char *side = NULL;
-    return cs_corpus_named(source, &side) || cs_synthetic_named(source) || cs_path_exists(source)
-               ? cs_fail(CS_ERR_USAGE, "%s pictures, but %s has none", what, source)
-               : cs_source_unknown(source);
-}
-
-cs_status cs_args_load_images(cs_args *args, const char *source, cs_images *out)
-{
-    const char *other = cs_args_given_in(args, "vocab min-tokens format");
-    if (!other && cs_args_given_in(args, "tokenizer") &&
-        !cs_has_suffix(cs_args_text(args, "tokenizer"), ".safetensors")) {
-        other = "tokenizer";
-    }
-    if (!other && cs_images_named(source) && cs_args_given(args, "test-share")) {
-        other = "test-share"; /* it has its own split */
-    }
-    cs_images_options options = {.progress = cs_output_progress(args)};
-    CS_ARGS_FIELDS(args, &options, test_share, seed, threads);
-    if (other)
-        return cs_fail(CS_ERR_USAGE, "--%s does not apply to the pictures %s", other, source);
-    const char *extra = cs_args_given_in(args, "extra") ? cs_args_text(args, "extra") : NULL;
-    cs_status status = cs_images_load(source, &options, out);
-    if (status == CS_OK && out->skipped > 0)
-        cs_output_note(args, "%s: skipped %" PRId64 " files, not images: %s%s", source,
-                       out->skipped, out->skipped_name, out->skipped > 1 ? ", ..." : "");
-    if (status == CS_OK && out->unread)
-        cs_output_note(args, "%s is not read: the held-out side is the validation folder",
-                       out->unread);
-    if (status == CS_OK && !cs_field_named(source)) status = cs_output_input(args, out->path);
-    if (status == CS_OK && extra) status = cs_output_input(args, extra);
-    return status == CS_OK && extra ? cs_images_extra(extra, out) : status;
-}
-
-cs_status cs_args_codes(cs_args *args, const cs_images *images, cs_codes **out)
-{
-    const char *name = cs_args_text(args, "tokenizer");
-    const int threads = cs_args_threads(args);
-    if (!cs_has_suffix(name, ".safetensors")) {
-        return cs_codes_fit(images, cs_args_int(args, "patch"), cs_args_int(args, "codes"),
-                            cs_args_seed(args), threads, out);
-    }
-    cs_status status =
-        cs_args_refuse(args, "patch codes", "does not apply to a tokenizer of pictures");
-    if (status == CS_OK) status = cs_output_input(args, name);
-    return status == CS_OK ? cs_codes_read(name, threads, out) : status;
-}
-
 static cs_status load_codes(cs_args *args, const char *source, cs_corpus *out)
 {
     const int threads = cs_args_threads(args);
     CS_AUTO(cs_images) m = {0};
     CS_AUTO(cs_codes) *codes = NULL;
-    cs_status status = cs_args_load_images(args, source, &m);
+    cs_status status = cs_args_load_images(args, source, NULL, 0, &m);
     if (status == CS_OK) status = cs_args_codes(args, &m, &codes);
     if (status == CS_OK)
         status = cs_codes_corpus(codes, &m, cs_args_text(args, "window"), threads, out);
@@ -444,7 +392,7 @@ static cs_status corpus_in_memory(const cs_args *args, const char *source,
 
 cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
 {
-    const char *coding = cs_args_given_in(args, "patch codes window");
+    const char *coding = cs_args_given_in(args, "patch codes window size crop");
     if (cs_images_are(source)) {
         return load_codes(args, source, out);
     }
@@ -508,7 +456,8 @@ cs_status cs_args_labelled(cs_args *args, const int64_t limit[2], cs_labelled_te
 
 cs_status cs_args_open_corpus(cs_args *args, const char *source, cs_corpus_options *out)
 {
-    cs_status status = open_source(args, source);
+    cs_status status = cs_args_refuse(args, "size crop", "needs images");
+    if (status == CS_OK) status = open_source(args, source);
     if (status == CS_OK) *out = cs_args_corpus_form(args);
     return status;
 }

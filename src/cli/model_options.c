@@ -237,19 +237,22 @@ static cs_status read_patches(cs_args *args, const char *source, const cs_model 
                               cs_corpus *out)
 {
     CS_AUTO(cs_images) images = {0};
-    cs_status status = cs_args_load_images(args, source, &images);
+    const cs_image_fit fit = cs_model_image_fit(model);
+    cs_status status = cs_args_load_images(args, source, &fit, 0, &images);
     return status == CS_OK ? cs_args_model_pictures(args, model, &images, out) : status;
 }
 
-cs_status cs_args_picture_sides(cs_args *args, const int64_t limit[2], cs_images side[2])
+cs_status cs_args_picture_sides(cs_args *args, const cs_model *model, const int64_t limit[2],
+                                cs_images side[2])
 {
     const int sources = cs_args_positionals(args) - 1;
+    const cs_image_fit fit = cs_model_image_fit(model);
     cs_status status = cs_args_refuse(args, "pair regression pair-column pair-field tokens special",
                                       "does not apply to pictures");
     for (int i = 0; i < 2 && status == CS_OK; ++i) {
         const char *source = cs_args_positional(args, sources == 1 ? 1 : 1 + i);
         CS_AUTO(cs_images) all = {0};
-        status = cs_args_load_images(args, source, &all);
+        status = cs_args_load_images(args, source, &fit, 0, &all);
         if (status == CS_OK)
             status = cs_images_side(&all, sources == 1 || cs_images_named(source) ? i : -1,
                                     limit[i], &side[i]);
@@ -261,7 +264,7 @@ cs_status cs_args_labelled_patches(cs_args *args, const cs_model *model, const i
                                    cs_labelled_text side[2], cs_corpus patches[2])
 {
     cs_images images[2] = {{0}};
-    cs_status status = cs_args_picture_sides(args, limit, images);
+    cs_status status = cs_args_picture_sides(args, model, limit, images);
     for (int i = 0; i < 2 && status == CS_OK; ++i) {
         CS_AUTO(cs_corpus) all = {0};
         status = cs_args_model_pictures(args, model, &images[i], &all);

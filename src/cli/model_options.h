@@ -56,7 +56,7 @@ cs_status cs_args_encode_corpus(cs_args *args, const char *source, const cs_mode
 
 /* Both sides of a task of images, at most limit[side] (0: all) of each: for a named corpus and for
  * a single source the images that are not held out and the held-out ones. */
-cs_status cs_args_picture_sides(cs_args *args, const int64_t limit[2],
+cs_status cs_args_picture_sides(cs_args *args, const cs_model *model, const int64_t limit[2],
                                 cs_images side[2]) CS_MUST_CHECK;
 
 /* The same, labelled as in cs_labelled_sides_read, as the patches that the model reads. */

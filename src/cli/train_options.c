@@ -125,6 +125,9 @@ const cs_opt cs_group_train_pictures[] = {
     CS_REAL("least-area", "P", "1", 0.001, 1,
             "Random crops of at least this share of an image's area, with aspect ratios up to 4/3. "
             "1: no crops (MAE: 0.2)."),
+    CS_SIZE("image-memory", "BYTES", "1G",
+            "Hold the images of a directory in memory if they and their patches take at most this. "
+            "Else threads decode them while the model trains, with the same result."),
     CS_EXTRA,
     CS_FLAG("flip", "Mirror images at random, if the mirror image has the same class."),
     {0},

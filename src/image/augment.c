@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/range.h"
 #include "base/rng.h"
@@ -82,22 +83,34 @@ void cs_crop_read(const cs_crop *crop, const cs_images *images, int64_t i, float
 /* --- for training ----------------------------------------------------------------------------- */
 
 cs_status cs_patch_view_make(const cs_images *images, int64_t patch, const int32_t *order,
-                             const cs_augment *augment, uint64_t seed, cs_patch_view *out)
+                             const cs_processor *processor, const cs_augment *augment,
+                             uint64_t seed, cs_patch_view *out)
 {
-    cs_patch_view v = {
-        .images = images, .patch = patch, .order = order, .augment = *augment, .seed = seed};
-    cs_status status = cs_augment_check(augment);
-    if (status != CS_OK) return status;
-    v.whole = cs_alloc(images->height * images->width * images->channels, sizeof *v.whole);
-    if (!v.whole) return CS_ERR_MEMORY;
-    *out = v;
-    return CS_OK;
+    *out = (cs_patch_view){.images = images,
+                           .patch = patch,
+                           .order = order,
+                           .processor = processor,
+                           .augments = augment,
+                           .seed = seed};
+    if (!augment) return CS_OK;
+    out->augment = *augment;
+    return cs_augment_check(augment);
 }
 
-void cs_patch_view_free(cs_patch_view *view)
+/* The values of the image, augmented, as patches along rows. one: the image alone. */
+static void cut(const cs_patch_view *v, const cs_images *one, const cs_crop *crop, float *whole,
+                float *to)
 {
-    cs_free(view->whole);
-    *view = (cs_patch_view){0};
+    const cs_images *m = v->images;
+    const int64_t patches = m->height / v->patch * (m->width / v->patch),
+                  values = v->patch * v->patch * m->channels;
+    if (crop) {
+        cs_crop_read(crop, one, 0, whole);
+        cs_patches_cut(whole, m->height, m->width, m->channels, v->patch, to);
+    }
+    for (int64_t t = 0; t < patches && !crop; ++t) {
+        cs_patch_read(one, 0, v->patch, t, to + t * values);
+    }
 }
 
 cs_status cs_patch_view_take(void *ctx, int64_t first, int64_t count, int64_t step, int64_t row,
@@ -110,14 +123,23 @@ cs_status cs_patch_view_take(void *ctx, int64_t first, int64_t count, int64_t st
         return cs_fail(CS_ERR_USAGE, "patches %lld .. %lld are not in one picture of %lld patches",
                        (long long)first, (long long)(first + count - 1), (long long)patches);
     }
-    const int64_t i = first / patches;
-    const cs_crop crop = cs_augment_draw(&v->augment, m, i, v->seed, step, row);
-    cs_crop_read(&crop, m, i, v->whole);
-    cs_patches_cut(v->whole, m->height, m->width, m->channels, v->patch, to);
-    const int64_t values = v->patch * v->patch * m->channels;
+    const int64_t i = first / patches, all = m->height * m->width * m->channels;
+    CS_AUTO_FREE float *whole = cs_alloc(all, sizeof *whole);
+    CS_AUTO_FREE uint8_t *pixel = cs_alloc(all, 1);
+    if (!whole || !pixel) return CS_ERR_MEMORY;
+    cs_images one = *m;
+    one.pixel = pixel;
+    one.value = m->value ? m->value + i * all : NULL;
+    cs_status status = cs_images_read(m, i, pixel);
+    if (status != CS_OK) return status;
+    const bool augments = v->augments && step > 0;
+    cs_crop crop = {0};
+    if (augments) crop = cs_augment_draw(&v->augment, m, i, v->seed, step, row);
+    cut(v, &one, augments ? &crop : NULL, whole, to);
+    cs_processor_apply(v->processor, m->channels, all, to);
     if (v->order) {
-        memcpy(v->whole, to, (size_t)(patches * values) * sizeof *to);
-        cs_patches_order(patches, values, v->order, v->whole, to);
+        memcpy(whole, to, (size_t)all * sizeof *to);
+        cs_patches_order(patches, v->patch * v->patch * m->channels, v->order, whole, to);
     }
     return CS_OK;
 }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "image/images.h"
+#include "image/processor.h"
 
 typedef struct {
     double least_area; /* in (0, 1]; 1 with most_ratio 1: the whole image */
@@ -34,23 +35,24 @@ cs_crop cs_augment_draw(const cs_augment *augment, const cs_images *images, int6
  * of the corpus or pixel / 255. The whole image is unchanged. */
 void cs_crop_read(const cs_crop *crop, const cs_images *images, int64_t i, float *to);
 
-/* Augmented images as patches, for training. */
+/* Images as patches, for training: augmented, or decoded when they are read. */
 typedef struct {
     const cs_images *images;
     int64_t patch;
-    const int32_t *order; /* of patches, borrowed; NULL: along rows */
+    const int32_t *order;          /* of patches, borrowed; NULL: along rows */
+    const cs_processor *processor; /* of the model: applied to values */
+    bool augments;
     cs_augment augment;
     uint64_t seed;
-    float *whole; /* values of an image */
 } cs_patch_view;
 
-/* The vectors of patches first .. first + count - 1, whole images, of cs_images_patches, as
- * augmented for row `row` of step `step`; ctx: a cs_patch_view. CS_ERR_USAGE: not whole images. */
+/* The vectors of patches first .. first + count - 1, a whole image, of cs_images_patches, for row
+ * `row` of step `step`, augmented unless step is 0; ctx: a cs_patch_view. Several threads may call
+ * it. CS_ERR_USAGE: not a whole image; CS_ERR_MEMORY; errors of cs_images_read. */
 cs_status cs_patch_view_take(void *ctx, int64_t first, int64_t count, int64_t step, int64_t row,
                              float *to) CS_MUST_CHECK;
 
-/* Checks the options and allocates memory; images and order are borrowed. */
+/* augment NULL: images as they are. Checks the options; all is borrowed. */
 cs_status cs_patch_view_make(const cs_images *images, int64_t patch, const int32_t *order,
-                             const cs_augment *augment, uint64_t seed,
-                             cs_patch_view *out) CS_MUST_CHECK;
-void cs_patch_view_free(cs_patch_view *view);
+                             const cs_processor *processor, const cs_augment *augment,
+                             uint64_t seed, cs_patch_view *out) CS_MUST_CHECK;

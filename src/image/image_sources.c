@@ -309,8 +309,7 @@ cs_status cs_images_load(const char *source, const cs_images_options *options, c
         status = cs_fail(
             CS_ERR_INPUT,
             "%s: not pictures (expected IDX, CIFAR's .bin, .npy of 3 or 4 dimensions, .npz, or a "
-            "directory of PNG, JPEG, PGM or PPM files, of one directory per class, or of train and "
-            "val)",
+            "directory of image files, of one directory per class, or of train and val)",
             source);
     if (status == CS_OK) status = read(named ? path : source, &resolved, &made);
     if (status == CS_OK) {

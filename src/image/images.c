@@ -7,13 +7,13 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "image/image_stream_private.h"
 #include "image/images_private.h"
 #include "io/rows.h"
 
-cs_status cs_images_allocate(const char *path, int64_t count, int64_t height, int64_t width,
-                             int64_t channels, cs_images *out)
+cs_status cs_images_allocate_labels(const char *path, int64_t count, int64_t height, int64_t width,
+                                    int64_t channels, cs_images *out)
 {
-    const double values = (double)count * (double)height * (double)width * (double)channels;
     if (count < 1 || height < 1 || width < 1 || height > 65535 || width > 65535 ||
         (channels != 1 && channels != 3)) {
         return cs_fail(CS_ERR_INPUT,
@@ -22,19 +22,36 @@ cs_status cs_images_allocate(const char *path, int64_t count, int64_t height, in
                        path, (long long)count, (long long)height, (long long)width,
                        (long long)channels);
     }
-    cs_status status =
-        cs_mem_check(values + 16.0 * (double)count, NULL, "%s: %lld pictures of %lld x %lld take",
-                     path, (long long)count, (long long)height, (long long)width);
-    if (status != CS_OK) return status;
     out->count = count;
     out->height = height;
     out->width = width;
     out->channels = channels;
-    out->pixel = cs_alloc(count * height * width * channels, 1);
     out->label = cs_alloc(count, sizeof *out->label);
     out->held_out = cs_calloc(count, 1);
-    if (!out->pixel || !out->label || !out->held_out) return CS_ERR_MEMORY;
+    if (!out->label || !out->held_out) return CS_ERR_MEMORY;
     memset(out->label, -1, (size_t)count * sizeof *out->label);
+    return CS_OK;
+}
+
+cs_status cs_images_allocate(const char *path, int64_t count, int64_t height, int64_t width,
+                             int64_t channels, cs_images *out)
+{
+    const double values = (double)count * (double)height * (double)width * (double)channels;
+    cs_status status = cs_images_allocate_labels(path, count, height, width, channels, out);
+    if (status == CS_OK)
+        status = cs_mem_check(values + 16.0 * (double)count, NULL,
+                              "%s: %lld pictures of %lld x %lld take", path, (long long)count,
+                              (long long)height, (long long)width);
+    if (status != CS_OK) return status;
+    out->pixel = cs_alloc(count * height * width * channels, 1);
+    return out->pixel ? CS_OK : CS_ERR_MEMORY;
+}
+
+cs_status cs_images_read(const cs_images *m, int64_t i, uint8_t *to)
+{
+    const int64_t values = m->height * m->width * m->channels;
+    if (m->stream) return cs_image_stream_read(m->stream, i, to);
+    memcpy(to, m->pixel + i * values, (size_t)values);
     return CS_OK;
 }
 
@@ -42,6 +59,7 @@ void cs_images_free(cs_images *images)
 {
     cs_text_list_free(images->label_name, images->labels);
     cs_text_list_free(images->group_name, images->groups);
+    cs_image_stream_free(&images->stream);
     CS_FREE_FIELDS(images, name, path, pixel, value, extra, label, held_out, mirror, group, mask,
                    box_ptr, box, skipped_name, unread);
     *images = (cs_images){0};
@@ -95,6 +113,9 @@ static cs_status make_space(const cs_images *m, int64_t count, int64_t boxes, cs
     out->name = cs_strdup(m->name);
     out->path = cs_strdup(m->path);
     memcpy(out->sha256, m->sha256, sizeof out->sha256);
+    out->fitted = m->fitted;
+    out->file_height = m->file_height;
+    out->file_width = m->file_width;
     out->value = m->value ? cs_alloc(pixels * m->channels, sizeof *out->value) : NULL;
     out->extra_width = m->extra_width;
     out->extra = m->extra ? cs_alloc(count * m->extra_width, sizeof *out->extra) : NULL;

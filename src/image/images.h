@@ -32,6 +32,11 @@ typedef struct {
     uint64_t seed;
     int threads; /* of decoding; 0: cs_threads() */
     const cs_progress *progress;
+    /* How images of a directory are resized and cropped (image/processor.h); NULL: not at all. */
+    const struct cs_image_fit *fit;
+    /* A directory of images whose pixels, or values if they become patches, take more bytes is not
+     * decoded here: cs_images_read does it, and pixel is NULL. 0: decode it. */
+    int64_t most_bytes;
 } cs_images_options;
 
 /* An object in an image: its class and the rows top..bottom-1 and columns left..right-1 that it
@@ -68,6 +73,12 @@ typedef struct {
     int64_t skipped;
     char *skipped_name;
     char *unread; /* its folder of a second held-out side; NULL: none */
+    /* Resized and cropped as they were read; sizes of the files before that, 0: various. */
+    bool fitted;
+    char content_sha256[65]; /* of a directory: of its files and the way they are fitted; else "" */
+    int64_t file_height, file_width;
+    /* The files of a directory that is not decoded, for cs_images_read; NULL: pixels are there. */
+    struct cs_image_stream *stream;
 } cs_images;
 
 /* Whether a source is one of images: a known name, or a file or directory by its first bytes. Named
@@ -80,6 +91,10 @@ bool cs_images_are(const char *source);
 cs_status cs_images_load(const char *source, const cs_images_options *options,
                          cs_images *out) CS_MUST_CHECK;
 void cs_images_free(cs_images *images);
+
+/* The pixels of image i: height x width x channels bytes. Several threads may read. Errors of
+ * cs_picture_decode if images are decoded now. */
+cs_status cs_images_read(const cs_images *images, int64_t i, uint8_t *to) CS_MUST_CHECK;
 
 /* The images of one side of a corpus, at most `limit` (0: all), with their classes, masks and
  * boxes, without their groups. side 0: not held out, 1: held out, -1: all. CS_ERR_INPUT: there is

@@ -9,6 +9,10 @@
 cs_status cs_images_allocate(const char *path, int64_t count, int64_t height, int64_t width,
                              int64_t channels, cs_images *out) CS_MUST_CHECK;
 
+/* Labels (-1) and splits (0) alone, without pixels. Errors as above. */
+cs_status cs_images_allocate_labels(const char *path, int64_t count, int64_t height, int64_t width,
+                                    int64_t channels, cs_images *out) CS_MUST_CHECK;
+
 /* Splits by the number of the image. */
 void cs_images_hold_out(const cs_images_options *options, cs_images *images);
 

@@ -28,7 +28,8 @@ enum { SPLITS = sizeof SPLIT / sizeof *SPLIT };
 /* Endings that no text file has, so that an error of such a file is reported. */
 static bool is_named_picture(const char *path)
 {
-    static const char *const suffix[] = {".png", ".jpg", ".jpeg", ".pgm", ".ppm"};
+    static const char *const suffix[] = {".png", ".jpg", ".jpeg", ".pgm",  ".ppm",
+                                         ".gif", ".bmp", ".tif",  ".tiff", ".webp"};
     const char *dot = strrchr(path, '.');
     for (size_t i = 0; dot && i < sizeof suffix / sizeof *suffix; ++i) {
         if (strcasecmp(dot, suffix[i]) == 0) {

@@ -285,12 +285,16 @@ cs_status cs_images_patches(const cs_images *images, int64_t patch, const int32_
     cs_corpus c = {0};
     cs_status status = cs_images_ids(images, patch, order, id, id ? vocab : 1, &c);
     const int64_t wide = patch * patch * images->channels;
+    c.real_width = status == CS_OK ? wide : 0;
+    if (status == CS_OK && images->stream) { /* read one by one */
+        *out = c;
+        return CS_OK;
+    }
     if (status == CS_OK)
         status = cs_mem_check(4.0 * (double)(c.tokens * wide), NULL,
                               "%s: %lld patches of %lld values take", images->name,
                               (long long)c.tokens, (long long)wide);
     if (status != CS_OK) goto done;
-    c.real_width = wide;
     c.real = cs_alloc(c.tokens * wide, sizeof *c.real);
     status = c.real ? CS_OK : CS_ERR_MEMORY;
     const int64_t patches = images->height / patch * (images->width / patch);

@@ -1,17 +1,17 @@
-/* One image: PNG (libpng), JPEG (libjpeg-turbo), binary PGM and PPM, recognised by their first
- * bytes.
+/* One image: PNG (libpng), JPEG (libjpeg-turbo), WebP (libwebp), TIFF (libtiff), GIF (giflib), BMP,
+ * binary PGM and PPM, recognised by their first bytes. Of several images in a file it is the first.
  *
  * An image is uint8, height x width x channels, rows from the top, channels 1 (grey) or 3 (red,
  * green, blue). Conversion of other contents:
  *   16 bits        v of 0..65535 becomes round(v / 257); a PGM or PPM of maximum m: round(255 v / m)
  *   1, 2, 4 bits, palettes   expanded
  *   transparency   composed over white: round((v a + 255 (255 - a)) / 255)
- *   EXIF rotation  applied, of JPEG files (orientations 1..8)
+ *   EXIF rotation  applied (orientations 1..8), of JPEG, PNG, WebP and TIFF files
  *   CMYK, YCCK     refused: their colours depend on a colour profile
  *   gamma, profiles   not applied; interlaced, progressive, animated (the first frame): as they are
  * The header is checked before memory is allocated: at most 65,535 rows and columns and 2^28
  * values, and no more than the free memory. Damaged data are an error, also where a decoder would
- * continue with grey; bytes after the end of an image are ignored. */
+ * continue with grey; a JPEG file may lack the mark of its end; bytes after the end of an image are ignored. */
 #pragma once
 
 #include <stdint.h>

@@ -2,10 +2,12 @@
 #include "image/processor.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/auto.h"
 #include "base/enum_names.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/json.h"
@@ -208,6 +210,44 @@ cs_status cs_processor_read(const char *path, int64_t channels, cs_processor *ou
     return CS_DELIVER(status, out, p, cs_processor_free);
 }
 
+static json_t *sides_of(const int64_t size[2])
+{
+    return json_pack("{s:I, s:I}", "height", (json_int_t)size[0], "width", (json_int_t)size[1]);
+}
+
+cs_status cs_processor_of_sizes(const int64_t size[2], const int64_t crop[2], int64_t channels,
+                                cs_processor *out)
+{
+    json_auto_t *json =
+        json_pack("{s:s, s:b, s:b, s:i, s:b, s:b, s:f, s:b}", "image_processor_type",
+                  "CLIPImageProcessor", "do_convert_rgb", channels == CHANNELS, "do_resize",
+                  size[0] > 0, "resample", CS_RESAMPLE_BILINEAR, "do_center_crop", crop[0] > 0,
+                  "do_rescale", 1, "rescale_factor", 1.0 / 255, "do_normalize", 0);
+    int wrong = !json;
+    if (size[0] > 0 && size[1] > 0) {
+        wrong += json_object_set_new(json, "size", sides_of(size)) != 0;
+    } else if (size[0] > 0) {
+        wrong += json_object_set_new(json, "size",
+                                     json_pack("{s:I}", "shortest_edge", (json_int_t)size[0])) != 0;
+    }
+    if (crop[0] > 0) wrong += json_object_set_new(json, "crop_size", sides_of(crop)) != 0;
+    if (wrong) return cs_fail(CS_ERR_MEMORY, "out of memory for JSON");
+    *out = (cs_processor){.json = json,
+                          .rgb = channels == CHANNELS,
+                          .resize = size[0] > 0,
+                          .crop = crop[0] > 0,
+                          .filter = CS_RESAMPLE_BILINEAR,
+                          .shortest = size[1] > 0 ? 0 : size[0],
+                          .height = size[1] > 0 ? size[0] : 0,
+                          .width = size[1],
+                          .crop_height = crop[0],
+                          .crop_width = crop[1],
+                          .factor = 1.0 / 255,
+                          .sd = {1, 1, 1}};
+    json = NULL;
+    return CS_OK;
+}
+
 /* --- writing ---------------------------------------------------------------------------------- */
 
 cs_status cs_processor_write(const cs_processor *p, int64_t height, int64_t width, int64_t channels,
@@ -227,56 +267,89 @@ cs_status cs_processor_write(const cs_processor *p, int64_t height, int64_t widt
 
 /* --- images ----------------------------------------------------------------------------------- */
 
-/* The size that images are resized to. */
-static void resized(const cs_processor *p, const cs_images *m, int64_t height, int64_t width,
-                    int64_t *to_height, int64_t *to_width)
+/* The size that an image is resized to. */
+static void resized(const cs_image_fit *fit, int64_t height, int64_t width, cs_image_sizes *to)
 {
-    const bool low = m->height < m->width;
+    const cs_processor *p = fit->processor;
+    const bool low = height < width;
     const int64_t edge = p->shortest;
-    *to_height = m->height;
-    *to_width = m->width;
+    to->height = height;
+    to->width = width;
     if (p->resize && edge > 0) { /* the longer side is rounded down, as in the package */
-        *to_height = low ? edge : (int64_t)((double)(edge * m->height) / (double)m->width);
-        *to_width = low ? (int64_t)((double)(edge * m->width) / (double)m->height) : edge;
+        to->height = low ? edge : (int64_t)((double)(edge * height) / (double)width);
+        to->width = low ? (int64_t)((double)(edge * width) / (double)height) : edge;
     } else if (p->resize) {
-        *to_height = p->height > 0 ? p->height : height;
-        *to_width = p->width > 0 ? p->width : width;
+        to->height = p->height > 0 ? p->height : fit->height > 0 ? fit->height : height;
+        to->width = p->width > 0 ? p->width : fit->width > 0 ? fit->width : width;
     }
+    to->crop_height = p->crop ? p->crop_height : to->height;
+    to->crop_width = p->crop ? p->crop_width : to->width;
+}
+
+cs_status cs_image_fit_sizes(const cs_image_fit *fit, const char *name, int64_t height,
+                             int64_t width, cs_image_sizes *out)
+{
+    enum { MOST_SIDE = 65535 };
+    resized(fit, height, width, out);
+    if (out->height < 1 || out->width < 1 || out->height > MOST_SIDE || out->width > MOST_SIDE) {
+        return cs_fail(CS_ERR_INPUT, "%s: %lld x %lld pixels cannot be resized to %lld x %lld",
+                       name, (long long)height, (long long)width, (long long)out->height,
+                       (long long)out->width);
+    }
+    return out->crop_height <= out->height && out->crop_width <= out->width
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT, "%s: a crop of %lld x %lld exceeds the image, %lld x %lld",
+                         name, (long long)out->crop_height, (long long)out->crop_width,
+                         (long long)out->height, (long long)out->width);
+}
+
+cs_status cs_image_fit_pixels(const cs_image_fit *fit, const uint8_t *from, int64_t height,
+                              int64_t width, int64_t channels, const cs_image_sizes *sizes,
+                              uint8_t *to)
+{
+    const int64_t top = (sizes->height - sizes->crop_height) / 2,
+                  left = (sizes->width - sizes->crop_width) / 2,
+                  wide = sizes->crop_width * channels;
+    CS_AUTO_FREE uint8_t *sized = cs_alloc(sizes->height * sizes->width * channels, 1);
+    if (!sized) return CS_ERR_MEMORY;
+    cs_status status = cs_picture_resample(from, height, width, channels, fit->processor->filter,
+                                           sizes->height, sizes->width, sized);
+    for (int64_t y = 0; y < sizes->crop_height && status == CS_OK; ++y) {
+        memcpy(to + y * wide, sized + ((top + y) * sizes->width + left) * channels, (size_t)wide);
+    }
+    return status;
 }
 
 bool cs_processor_changes(const cs_processor *p, const cs_images *images, int64_t height,
                           int64_t width, int64_t channels)
 {
-    int64_t h = 0, w = 0;
-    resized(p, images, height, width, &h, &w);
-    return p->json && (h != images->height || w != images->width ||
-                       (p->crop && (p->crop_height != h || p->crop_width != w)) ||
-                       (p->rgb && images->channels == 1 && channels == CHANNELS));
+    const cs_image_fit fit = {p, height, width, channels};
+    cs_image_sizes to = {0};
+    if (!p->json || images->fitted) return false;
+    resized(&fit, images->height, images->width, &to);
+    return to.height != images->height || to.width != images->width ||
+           to.crop_height != to.height || to.crop_width != to.width ||
+           (p->rgb && images->channels == 1 && channels == CHANNELS);
 }
 
 typedef struct {
-    const cs_processor *p;
+    cs_image_fit fit;
     const cs_images *from;
     cs_images *to;
-    int64_t height, width; /* between resize and crop */
+    cs_image_sizes sizes;
 } job;
 
 static cs_status make_one(void *ctx, int64_t i)
 {
     const job *j = ctx;
     const cs_images *m = j->from;
-    const int64_t c = m->channels, top = (j->height - j->to->height) / 2,
-                  left = (j->width - j->to->width) / 2, copies = j->to->channels / c;
-    CS_AUTO_FREE uint8_t *sized = cs_alloc(j->height * j->width * c, 1);
-    if (!sized) return CS_ERR_MEMORY;
-    cs_status status = cs_picture_resample(m->pixel + i * m->height * m->width * c, m->height,
-                                           m->width, c, j->p->filter, j->height, j->width, sized);
-    uint8_t *to = j->to->pixel + i * j->to->height * j->to->width * j->to->channels;
-    for (int64_t y = 0; y < j->to->height && status == CS_OK; ++y) {
-        const uint8_t *row = sized + ((top + y) * j->width + left) * c;
-        for (int64_t x = 0; x < j->to->width * c * copies; ++x) {
-            *to++ = row[x / copies];
-        }
+    const int64_t c = m->channels, copies = j->to->channels / c,
+                  values = j->to->height * j->to->width * c;
+    uint8_t *to = j->to->pixel + i * values * copies;
+    cs_status status = cs_image_fit_pixels(&j->fit, m->pixel + i * m->height * m->width * c,
+                                           m->height, m->width, c, &j->sizes, to);
+    for (int64_t v = values * copies - 1; v >= 0 && copies > 1; --v) {
+        to[v] = to[v / copies];
     }
     return status;
 }
@@ -285,21 +358,19 @@ cs_status cs_processor_images(const cs_processor *p, const cs_images *images, in
                               int64_t width, int64_t channels, int threads, cs_images *out)
 {
     cs_images m = *images;
-    job j = {.p = p, .from = images, .to = &m};
-    resized(p, images, height, width, &j.height, &j.width);
-    m.height = p->crop ? p->crop_height : j.height;
-    m.width = p->crop ? p->crop_width : j.width;
-    m.channels = p->rgb && channels == CHANNELS ? CHANNELS : images->channels;
+    job j = {.fit = {p, height, width, channels}, .from = images, .to = &m};
     if (images->value)
         return cs_fail(CS_ERR_USAGE, "%s: images of real values cannot be resized", images->name);
-    if (m.height > j.height || m.width > j.width)
-        return cs_fail(CS_ERR_USAGE,
-                       "%s: crop_size %lld x %lld exceeds the resized images, %lld x %lld",
-                       images->name, (long long)m.height, (long long)m.width, (long long)j.height,
-                       (long long)j.width);
+    cs_status status =
+        cs_image_fit_sizes(&j.fit, images->name, images->height, images->width, &j.sizes);
+    m.height = j.sizes.crop_height;
+    m.width = j.sizes.crop_width;
+    m.channels = p->rgb && channels == CHANNELS ? CHANNELS : images->channels;
+    m.fitted = true;
     const int64_t bytes = m.count * m.height * m.width * m.channels;
-    cs_status status = cs_mem_check((double)bytes, NULL, "%s: %lld resized images take", m.name,
-                                    (long long)m.count);
+    if (status == CS_OK)
+        status = cs_mem_check((double)bytes, NULL, "%s: %lld resized images take", m.name,
+                              (long long)m.count);
     if (status != CS_OK) return status;
     m.pixel = cs_alloc(bytes, 1);
     status = m.pixel ? cs_parallel(m.count, threads, make_one, &j) : CS_ERR_MEMORY;
@@ -309,6 +380,20 @@ cs_status cs_processor_images(const cs_processor *p, const cs_images *images, in
         cs_free(m.pixel);
     }
     return status;
+}
+
+void cs_processor_digest(const cs_processor *p, const char content[65], char out[65])
+{
+    char about[512];
+    const bool affine = p->json && p->affine;
+    int size =
+        snprintf(about, sizeof about, "%s %d %.17g", content, affine, affine ? p->factor : 0);
+    for (int c = 0; c < CHANNELS && affine; ++c) {
+        size += snprintf(about + size, sizeof about - (size_t)size, " %.9g %.9g",
+                         (double)p->mean[c], (double)p->sd[c]);
+    }
+    out[0] = '\0';
+    if (content[0]) cs_sha256(about, (size_t)size, out);
 }
 
 void cs_processor_apply(const cs_processor *p, int64_t channels, int64_t count, float *x)

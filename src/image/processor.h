@@ -10,7 +10,7 @@
 #include "image/images.h"
 #include "image/resample.h"
 
-typedef struct {
+typedef struct cs_processor {
     json_t *json; /* the file as read; NULL: there is none */
     bool rgb, resize, crop, affine;
     cs_resample filter;
@@ -27,6 +27,31 @@ typedef struct {
 cs_status cs_processor_read(const char *path, int64_t channels, cs_processor *out) CS_MUST_CHECK;
 void cs_processor_free(cs_processor *p);
 
+/* The processor that resizes to `size` (height and width; width 0: the shorter side to `size[0]`;
+ * height 0: not at all), bilinear, then crops the centre of `crop` (0: not at all), then p / 255.
+ * CS_ERR_MEMORY. */
+cs_status cs_processor_of_sizes(const int64_t size[2], const int64_t crop[2], int64_t channels,
+                                cs_processor *out) CS_MUST_CHECK;
+
+/* How images become those of a model: the sizes and channels that it reads, 0 if not known. */
+typedef struct cs_image_fit {
+    const cs_processor *processor;
+    int64_t height, width, channels;
+} cs_image_fit;
+
+/* Sizes between resize and crop, and after it, of an image of height x width. CS_ERR_INPUT names the
+ * image (`name`): a crop that exceeds it, sides that become 0. */
+typedef struct {
+    int64_t height, width, crop_height, crop_width;
+} cs_image_sizes;
+cs_status cs_image_fit_sizes(const cs_image_fit *fit, const char *name, int64_t height,
+                             int64_t width, cs_image_sizes *out) CS_MUST_CHECK;
+
+/* Resizes and crops the pixels of an image. to: crop_height x crop_width x channels. CS_ERR_MEMORY. */
+cs_status cs_image_fit_pixels(const cs_image_fit *fit, const uint8_t *from, int64_t height,
+                              int64_t width, int64_t channels, const cs_image_sizes *sizes,
+                              uint8_t *to) CS_MUST_CHECK;
+
 /* Writes the file as read, or, if there is none, the file by which transformers reads images as
  * cospec does: x = p / 255. */
 cs_status cs_processor_write(const cs_processor *p, int64_t height, int64_t width, int64_t channels,
@@ -38,10 +63,13 @@ bool cs_processor_changes(const cs_processor *p, const cs_images *images, int64_
                           int64_t width, int64_t channels);
 
 /* Those images. *out borrows all from `images` but the pixels, which are new (cs_free). CS_ERR_USAGE:
- * real values, a crop that exceeds the image; CS_ERR_MEMORY. */
+ * real values; errors of cs_image_fit_sizes; CS_ERR_MEMORY. */
 cs_status cs_processor_images(const cs_processor *p, const cs_images *images, int64_t height,
                               int64_t width, int64_t channels, int threads,
                               cs_images *out) CS_MUST_CHECK;
+
+/* The digest of images of this content ("": none, then none), as values of the processor. */
+void cs_processor_digest(const cs_processor *p, const char content[65], char out[65]);
 
 /* x of `count` values p / 255, channels last, in place; and the reverse. */
 void cs_processor_apply(const cs_processor *p, int64_t channels, int64_t count, float *x);

@@ -127,8 +127,9 @@ cs_status cs_model_text_around(const cs_model_text *t, const char *special, cs_s
     const bool begins =
         t->kind.trained_here && c->head.classes > 0 && c->head.readout == CS_READ_FIRST;
     *out = (cs_special_tokens){0};
-    if (cs_model_config_extra(c) > 0) { /* the class token */
-        *out = (cs_special_tokens){.before = &c->ids.bos, .befores = 1};
+    static const int32_t of_pictures[] = {0, 2};
+    if (cs_model_config_extra(c) > 0 || c->picture.patch > 0) { /* the class token */
+        *out = (cs_special_tokens){.before = of_pictures, .befores = cs_model_config_extra(c)};
         return CS_OK;
     }
     if (begins && strcmp(special, "auto") == 0) { /* as its texts began in fine-tuning */

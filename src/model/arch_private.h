@@ -79,8 +79,12 @@ typedef struct {
     bool states_alone; /* without the tensors of its head the model predicts no tokens */
     /* prefixes of names of tensors that do not affect states; NULL: no more */
     const char *past[4];
-    bool pictures; /* reads patches after a class token, by 2-d positions */
-    bool places;   /* reads position_embedding_type; else positions are absolute */
+    bool pictures; /* reads patches after `begins` tokens, by 2-d positions */
+    int64_t begins;
+    bool plain_patches; /* their projection has no bias */
+    /* Names of the tokens of pictures: class, mask, distillation; NULL: none; "!": of one row, no box. */
+    const char *token[3];
+    bool places; /* reads position_embedding_type; else positions are absolute */
     /* classifier_pooling: its name for the first token, and the default without such a key; "mean"
      * is the mean. NULL: always the same state */
     const char *pooling[2];
@@ -166,6 +170,10 @@ extern const cs_arch_key cs_arch_sizes[];
  * row of `width` columns sines and then cosines of the column (first half) or row (second) of the
  * patch, times 10000^(-i / n), i = 0 .. n - 1, n = width / 4 (the MAE code of He et al. 2022). */
 cs_status cs_position_waves(const cs_model_config *config, int64_t width, float *out) CS_MUST_CHECK;
+/* Files of a directory of images. */
+#define CS_CODES_FILE "codes.safetensors"
+#define CS_PROCESSOR_FILE "preprocessor_config.json"
+
 /* The table of parameters of a model, into a zeroed one, without memory for their values. */
 cs_status cs_model_table(const cs_model_config *config, cs_params *params) CS_MUST_CHECK;
 /* Lists of one row that others have too. */

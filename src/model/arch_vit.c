@@ -6,6 +6,7 @@
  * values, rows of codes) is written to its files under "cospec.". */
 #include <math.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
 #include "model/arch_private.h"
 
@@ -101,15 +102,18 @@ static cs_status mae_read(const char *where, const json_t *json, cs_model_config
     return vit_read(where, json, config);
 }
 
-#define VIT_PLAIN                                                                                  \
+#define VIT_PLAIN VIT_PLAIN_OF(2)
+#define VIT_PLAIN_OF(tokens)                                                                       \
     CS_ARCH_BIASES, .training.init_range = 0.02, .head.pooling = 2, .layer.eps = 1e-12,            \
-                    .layer.activation = CS_ACT_GELU_ERF, .head.tied = true, .shape.vocab = 2,      \
+                    .layer.activation = CS_ACT_GELU_ERF, .head.tied = true, .shape.vocab = tokens, \
                     .ids.bos = 0, .ids.mask = 1, .ids.pad = -1, .ids.eos = -1, .ids.unk = -1
 #define VIT_ROW                                                                                    \
-    .trained = true, .pictures = true, .drop_embed = true, .prefix = "vit.", .score = CS_SCORE_BIAS
+    .trained = true, .pictures = true, .begins = 1, .drop_embed = true, .prefix = "vit.",          \
+    .score = CS_SCORE_BIAS
 
 const cs_arch_row cs_arch_vit = {
     VIT_ROW,
+    .token = {"embeddings.cls_token", "embeddings.mask_token"},
     .name = "vit",
     .class = "ViT",
     .head = "Model",
@@ -121,6 +125,7 @@ const cs_arch_row cs_arch_vit = {
 
 const cs_arch_row cs_arch_vit_mae = {
     VIT_ROW,
+    .token = {"embeddings.cls_token"},
     .name = "vit_mae",
     .class = "ViTMAE",
     .head = "ForPreTraining",
@@ -128,6 +133,168 @@ const cs_arch_row cs_arch_vit_mae = {
     .read = mae_read,
     .keys = {VIT_KEYS, MAE_KEYS},
     .tensors = {VIT_TENSORS, MAE_TENSORS, MAE_TENSORS_5},
+};
+
+/* --- classes that are read alone -------------------------------------------------------------- */
+
+/* A head that reads another state than the class token's is not read. */
+static cs_status no_head(const char *where, const json_t *json)
+{
+    const char *class =
+        json_string_value(json_array_get(json_object_get(json, "architectures"), 0));
+    return class && cs_has_suffix(class, "ForImageClassification")
+               ? cs_config_way_round(cs_fail(
+                     CS_ERR_INPUT, "%s: '%s' has a head that is not supported", where, class))
+               : CS_OK;
+}
+
+static cs_status tower_read(const char *where, const json_t *json, cs_model_config *config)
+{
+    const cs_status status = no_head(where, json);
+    config->head.absent = true;
+    return status == CS_OK ? vit_read(where, json, config) : status;
+}
+
+/* Units by mlp_ratio and, gated, two thirds of them, a multiple of 8 (the class's sum). */
+static cs_status dinov2_read(const char *where, const json_t *json, cs_model_config *config)
+{
+    const json_t *ratio = json_object_get(json, "mlp_ratio");
+    config->layer.gated = json_is_true(json_object_get(json, "use_swiglu_ffn"));
+    config->shape.inner =
+        (int64_t)((double)config->shape.width * (ratio ? json_number_value(ratio) : 4));
+    if (config->layer.gated) {
+        config->layer.activation = CS_ACT_SILU;
+        config->shape.inner = ((int64_t)((double)config->shape.inner * 2 / 3) + 7) / 8 * 8;
+    }
+    return tower_read(where, json, config);
+}
+
+static const cs_arch_key TOWER_KEYS[] = {
+    {"hidden_size", CS_KEY_INT, CS_AT(shape.width), 768},
+    {"num_hidden_layers", CS_KEY_INT, CS_AT(shape.layers), 12},
+    {"num_attention_heads", CS_KEY_INT, CS_AT(shape.heads), 12},
+    {"intermediate_size", CS_KEY_INT, CS_AT(shape.inner), 3072},
+    {"hidden_act", CS_KEY_ACT, CS_AT(layer.activation), 0},
+    {"attention_dropout", CS_KEY_REAL, CS_AT(training.attention_dropout), 0},
+    {"initializer_range", CS_KEY_REAL, CS_AT(training.init_range), 0.02},
+    {"image_size", CS_KEY_INT, CS_AT(picture.height), 224},
+    {"num_channels", CS_KEY_INT, CS_AT(picture.channels), 3},
+    {"initializer_factor projection_dim vision_use_head", CS_KEY_PAST, 0, 0},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+static const cs_arch_key CLIP_KEYS[] = {
+    {"patch_size", CS_KEY_INT, CS_AT(picture.patch), 32},
+    {"layer_norm_eps", CS_KEY_REAL, CS_AT(layer.eps), 1e-5},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+static const cs_arch_key SIGLIP_KEYS[] = {
+    {"patch_size", CS_KEY_INT, CS_AT(picture.patch), 16},
+    {"layer_norm_eps", CS_KEY_REAL, CS_AT(layer.eps), 1e-6},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+static const cs_arch_key DINOV2_KEYS[] = {
+    {"patch_size", CS_KEY_INT, CS_AT(picture.patch), 14},
+    {"layer_norm_eps", CS_KEY_REAL, CS_AT(layer.eps), 1e-6},
+    {"mlp_ratio use_swiglu_ffn", CS_KEY_PAST, 0, 0}, /* dinov2_read */
+    /* how factors begin, and outputs of a backbone */
+    {"layerscale_value drop_path_rate use_mask_token apply_layernorm reshape_hidden_states "
+     "out_features out_indices stage_names intermediate_size",
+     CS_KEY_PAST, 0, 0},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+static const cs_arch_tensor TOWER_TENSORS[] = {
+    {"embed.position", "embeddings.position_embedding"},
+    {"embed.real", "#embeddings.patch_embedding"},
+    {"embed.norm", "pre_layrnorm"},
+    {"layer.N.attention.norm", "encoder.layers.N.layer_norm1"},
+    {"layer.N.attention.qkv", "encoder.layers.N.self_attn.{q_proj,k_proj,v_proj}"},
+    {"layer.N.attention.output", "encoder.layers.N.self_attn.out_proj"},
+    {"layer.N.mlp.norm", "encoder.layers.N.layer_norm2"},
+    {"layer.N.mlp.in", "encoder.layers.N.mlp.fc1"},
+    {"layer.N.mlp.out", "encoder.layers.N.mlp.fc2"},
+    {"final_norm", "post_layernorm"},
+    {NULL, NULL},
+};
+
+static const cs_arch_tensor DINOV2_TENSORS[] = {
+    {"layer.N.attention.norm", "encoder.layer.N.norm1"},
+    {"layer.N.attention.factor", "!encoder.layer.N.layer_scale1.lambda1"},
+    {"layer.N.mlp.norm", "encoder.layer.N.norm2"},
+    {"layer.N.mlp.factor", "!encoder.layer.N.layer_scale2.lambda1"},
+    {"layer.N.mlp.in", "encoder.layer.N.mlp.fc1"},
+    {"layer.N.mlp.in", "encoder.layer.N.mlp.weights_in"},
+    {"layer.N.mlp.out", "encoder.layer.N.mlp.fc2"},
+    {"layer.N.mlp.out", "encoder.layer.N.mlp.weights_out"},
+    {NULL, NULL},
+};
+
+#define READ_ROW .pictures = true, .drop_embed = true, .head = "Model", .score = CS_SCORE_BIAS
+
+const cs_arch_row cs_arch_deit = {
+    READ_ROW,
+    .name = "deit",
+    .class = "DeiT",
+    .prefix = "deit.",
+    .begins = 2,
+    .token = {"embeddings.cls_token", "embeddings.mask_token", "embeddings.distillation_token"},
+    .plain = {VIT_PLAIN_OF(3)},
+    .read = vit_read,
+    .keys = {VIT_KEYS, VIT_PAST},
+    .tensors = {VIT_TENSORS},
+};
+
+const cs_arch_row cs_arch_ijepa = {
+    READ_ROW,
+    .name = "ijepa",
+    .class = "IJepa",
+    .prefix = "ijepa.",
+    .plain = {VIT_PLAIN_OF(2)},
+    .read = tower_read,
+    .keys = {VIT_KEYS, VIT_PAST},
+    .tensors = {VIT_TENSORS},
+};
+
+const cs_arch_row cs_arch_clip_vision_model = {
+    READ_ROW,
+    .name = "clip_vision_model",
+    .class = "CLIPVision",
+    .prefix = "vision_model.",
+    .begins = 1,
+    .plain_patches = true,
+    .token = {".embeddings.class_embedding"},
+    .plain = {VIT_PLAIN_OF(2), .layer.embed_norm = true, .head.norm = true},
+    .read = tower_read,
+    .keys = {TOWER_KEYS, CLIP_KEYS},
+    .tensors = {TOWER_TENSORS},
+};
+
+const cs_arch_row cs_arch_siglip_vision_model = {
+    READ_ROW,
+    .name = "siglip_vision_model",
+    .class = "SiglipVision",
+    .prefix = "vision_model.",
+    .past = {"head.", "vision_model.head."},
+    .plain = {VIT_PLAIN_OF(2)},
+    .read = tower_read,
+    .keys = {TOWER_KEYS, SIGLIP_KEYS},
+    .tensors = {TOWER_TENSORS},
+};
+
+const cs_arch_row cs_arch_dinov2 = {
+    READ_ROW,
+    .name = "dinov2",
+    .class = "Dinov2",
+    .prefix = "dinov2.",
+    .begins = 1,
+    .token = {"embeddings.cls_token", "!embeddings.mask_token"},
+    .plain = {VIT_PLAIN_OF(2), .scale.layer = true},
+    .read = dinov2_read,
+    .keys = {VIT_KEYS, DINOV2_KEYS},
+    .tensors = {DINOV2_TENSORS, VIT_TENSORS},
 };
 
 cs_status cs_position_waves(const cs_model_config *config, int64_t width, float *out)

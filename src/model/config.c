@@ -65,7 +65,7 @@ bool cs_decoder_projects(const cs_model_config *config)
 
 int64_t cs_model_config_extra(const cs_model_config *config)
 {
-    return cs_arch_row_of(config->arch)->pictures ? 1 : 0;
+    return cs_arch_row_of(config->arch)->begins;
 }
 
 static const char *const TARGET[] = {
@@ -88,7 +88,8 @@ cs_status cs_model_config_pictures(cs_model_config *config)
                        (long long)c->picture.width);
     }
     c->shape.positions =
-        c->picture.height / c->picture.patch * (c->picture.width / c->picture.patch) + 1;
+        c->picture.height / c->picture.patch * (c->picture.width / c->picture.patch) +
+        cs_model_config_extra(c);
     c->shape.real_width = c->picture.patch * c->picture.patch * c->picture.channels;
     return CS_OK;
 }

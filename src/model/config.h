@@ -61,12 +61,22 @@
     X(MT5, mt5)                                                                                    \
     X(UMT5, umt5)                                                                                  \
     X(GPT_BERT, gpt_bert)                                                                          \
-    X(LTG_BERT, ltg_bert)
+    X(LTG_BERT, ltg_bert)                                                                          \
+    X(MPNET, mpnet)                                                                                \
+    X(NOMIC_BERT, nomic_bert)                                                                      \
+    X(GPT_NEO, gpt_neo)                                                                            \
+    X(GPT_BIGCODE, gpt_bigcode)                                                                    \
+    X(FALCON, falcon)                                                                              \
+    X(DEIT, deit)                                                                                  \
+    X(IJEPA, ijepa)                                                                                \
+    X(CLIP_VISION_MODEL, clip_vision_model)                                                        \
+    X(SIGLIP_VISION_MODEL, siglip_vision_model)                                                    \
+    X(DINOV2, dinov2)
 
 #define CS_ARCH_NUMBER(NAME, name) CS_ARCH_##NAME,
 typedef enum { CS_ARCHITECTURES(CS_ARCH_NUMBER) CS_ARCH_COUNT } cs_arch;
 
-enum { CS_MOST_LAYERS = 1 << 10, CS_MOST_OFFSETS = 16, CS_ORDER_SIZE = 4096 };
+enum { CS_MOST_LAYERS = 1 << 10, CS_MOST_OFFSETS = 16, CS_ORDER_SIZE = 4096, CS_MOST_PAIRS = 128 };
 
 /* MAE-LM's decoder (its section 3 and Table 2). */
 typedef enum {
@@ -101,9 +111,10 @@ typedef struct {
 typedef enum {
     CS_SCALING_NONE,
     CS_SCALING_LINEAR,
-    CS_SCALING_DYNAMIC, /* none up to `original` positions; longer texts are refused */
+    CS_SCALING_DYNAMIC, /* none up to `original` positions, then by the length of the text */
     CS_SCALING_YARN,
-    CS_SCALING_LLAMA3
+    CS_SCALING_LLAMA3,
+    CS_SCALING_LONGROPE /* one factor a frequency up to `original` positions, then another */
 } cs_rotary_scaling;
 
 typedef struct {
@@ -115,6 +126,7 @@ typedef struct {
     double low, high;        /* llama3: low and high frequency factor; yarn: beta slow and fast */
     double attention;        /* factor of cosine and sine */
     bool whole;              /* yarn: bounds of the ramp are whole numbers */
+    float stretch[2][CS_MOST_PAIRS]; /* longrope: divisors of the frequencies, short and long */
 } cs_rotary;
 
 /* Sizes. */
@@ -195,6 +207,7 @@ typedef struct {
 typedef struct {
     double embed;    /* of the sum of embeddings */
     double residual; /* of what a sublayer adds to the residual stream */
+    bool layer; /* files have factors of each column of it (layer scale), which join its matrix */
 } cs_model_scale;
 
 typedef struct {
@@ -374,8 +387,8 @@ cs_status cs_model_order(const cs_model_config *config, int32_t **order) CS_MUST
  * (cs_patch_order_file, with its errors), or a name as above, which is not checked. */
 cs_status cs_model_set_order(const char *order, uint64_t seed,
                              cs_model_config *config) CS_MUST_CHECK;
-/* Rows before the first of a sequence that represent none of its positions: the class token, 0 or
- * 1. */
+/* Rows before the first of a sequence that represent none of its positions: the class token and, of
+ * deit, that of distillation; 0 to 2. Their ids are 0 and 2. */
 int64_t cs_model_config_extra(const cs_model_config *config);
 const char *cs_target_name(cs_target target); /* "ids", "pixels", "normalised" */
 cs_status cs_target_by_name(const char *name, cs_target *out) CS_MUST_CHECK;

@@ -121,22 +121,28 @@ static int64_t share_of(const cs_model_config *c, const char *name, int parts, i
     return parts != 3 ? rows / parts : part == 0 ? rows - 2 * keys : keys;
 }
 
-/* The token table of pictures: class token, mask token, codes. */
+/* The token table of pictures: class token, mask token, that of distillation or codes. Tokens that
+ * the class lacks are stored under our own names, and zero where a file lacks them. */
 static int picture_tokens(const cs_model_config *config, const cs_param *param,
                           cs_hf_piece piece[CS_HF_PIECES])
 {
-    const char *const name[] = {"vit.embeddings.cls_token",
-                                config->arch == CS_ARCH_VIT ? "vit.embeddings.mask_token"
-                                                            : "cospec.embed.mask",
-                                "cospec.embed.codes"};
+    static const char *const own[] = {"embed.class", "embed.mask", "embed.codes"};
+    const cs_arch_row *row = cs_arch_row_of(config->arch);
     const int count = param->rows > 2 ? 3 : 2;
     for (int i = 0; i < count; ++i) {
-        piece[i] = (cs_hf_piece){.boxed = true,
-                                 .optional = i == 1,
-                                 .first = i,
-                                 .rows = i < 2 ? 1 : param->rows - 2,
-                                 .cols = param->cols};
-        (void)snprintf(piece[i].name, sizeof piece[i].name, "%s", name[i]);
+        const char *theirs = row->token[i];
+        const bool vector = theirs && *theirs == '.', flat = theirs && *theirs == '!';
+        piece[i] = (cs_hf_piece){.boxed = !vector && !flat,
+                                 .vector = vector,
+                                 .optional = !theirs || i == 1,
+                                 .first = vector ? 0 : i,
+                                 .rows = vector  ? param->cols
+                                         : i < 2 ? 1
+                                                 : param->rows - 2,
+                                 .cols = vector ? 1 : param->cols};
+        (void)snprintf(piece[i].name, sizeof piece[i].name, "%s%s",
+                       theirs ? row->prefix : "cospec.",
+                       theirs ? theirs + (vector || flat) : own[i]);
     }
     return count;
 }
@@ -160,10 +166,11 @@ int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
     }
     const char *dot = strrchr(param->name, '.');
     bool bias = strcmp(dot + 1, "bias") == 0, mix = strcmp(dot + 1, "mix") == 0,
-         vector = bias || mix || strcmp(dot + 1, "gain") == 0;
+         factor = strcmp(dot + 1, "factor") == 0,
+         vector = bias || mix || factor || strcmp(dot + 1, "gain") == 0;
     /* The embedding tables are named without "weight" here. */
     bool table =
-        mix || strcmp(param->name, "embed.token") == 0 ||
+        mix || factor || strcmp(param->name, "embed.token") == 0 ||
         strcmp(param->name, "embed.position") == 0 || strcmp(param->name, "embed.type") == 0 ||
         strcmp(param->name, "decoder.mask") == 0 || strcmp(param->name, "decoder.position") == 0;
     size_t length = table ? strlen(param->name) : (size_t)(dot - param->name);

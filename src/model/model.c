@@ -236,9 +236,10 @@ static cs_status fill_rows(void *ctx, int64_t item)
 static cs_status fill_parameter(const cs_model_config *config, const cs_param *param, uint64_t seed,
                                 float *value)
 {
-    if (cs_has_suffix(param->name, ".mix")) { /* the sublayer's own sum alone */
+    const bool factor = cs_has_suffix(param->name, ".factor");
+    if (factor || cs_has_suffix(param->name, ".mix")) { /* the sublayer's own sum alone */
         for (int64_t i = 0; i < param->cols; ++i) {
-            value[i] = i == param->cols - 1 ? 1.0F : 0.0F;
+            value[i] = factor || i == param->cols - 1 ? 1.0F : 0.0F;
         }
         return CS_OK;
     }
@@ -272,6 +273,13 @@ cs_status cs_model_randomise(cs_model *model, uint64_t seed)
         }
     }
     return status;
+}
+
+cs_image_fit cs_model_image_fit(const cs_model *model)
+{
+    const cs_model_config *c = &model->config;
+    return (cs_image_fit){&model->processor, c->picture.height, c->picture.width,
+                          c->picture.channels};
 }
 
 /* The images as the model reads them, in *out, whose pixels are new if *out has any. */
@@ -314,6 +322,8 @@ cs_status cs_model_pictures(const cs_model *model, const cs_images *images, int 
     if (status == CS_OK)
         status = (c->shape.real_width > 0 ? cs_images_patches : cs_images_ids)(
             images, c->picture.patch, order, id, c->shape.vocab, out);
+    if (status == CS_OK && out->real_width > 0)
+        cs_processor_digest(&model->processor, images->content_sha256, out->real_sha256);
     if (status == CS_OK && out->real)
         cs_processor_apply(&model->processor, c->picture.channels, out->tokens * out->real_width,
                            out->real);

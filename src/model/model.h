@@ -134,7 +134,11 @@ cs_status cs_model_read(const char *dir, cs_backend *backend, bool training,
                         cs_model *out) CS_MUST_CHECK;
 cs_status cs_model_read_streamed(const char *dir, cs_backend *backend, cs_model *out) CS_MUST_CHECK;
 
+/* How files of images become those of the model. */
+cs_image_fit cs_model_image_fit(const cs_model *model);
+
 /* Images as input of the model: vectors of patches or, for width 0, ids; ids are codes if the model
- * has some, else all 0. CS_ERR_USAGE: images of other sizes, a model of codes without them. */
+ * has some, else all 0. Of images that are decoded later (cs_images.stream) `real` is NULL.
+ * CS_ERR_USAGE: images of other sizes, a model of codes without them. */
 cs_status cs_model_pictures(const cs_model *model, const cs_images *images, int threads,
                             cs_corpus *out) CS_MUST_CHECK;

@@ -19,87 +19,9 @@
 #include "model/huggingface.h"
 #include "model/model.h"
 
-static const char CODES[] = "codes.safetensors", PROCESSOR[] = "preprocessor_config.json";
-
 enum { READ_ITEMS = 1 << 20 }; /* of a tensor, at a time */
 
-/* --- writing ---------------------------------------------------------------------------------- */
-
 enum { SHAPE_TEXT = 24 * CS_SAFETENSORS_MAX_DIM };
-
-static cs_status put_all(const cs_model *model, cs_safetensors_writer *writer)
-{
-    int64_t most = cs_params_most_items(&model->params);
-    CS_AUTO_FREE float *param = cs_alloc(most, sizeof *param), *file = cs_alloc(most, sizeof *file);
-    cs_status status = param && file ? CS_OK : CS_ERR_MEMORY;
-    for (int64_t i = 0; i < model->params.count && status == CS_OK; ++i) {
-        cs_hf_piece piece[CS_HF_PIECES];
-        if (model->params.param[i].constant) {
-            continue;
-        }
-        const cs_param *written = &model->params.param[i];
-        int count = cs_hf_pieces(&model->config, written, piece);
-        status = cs_params_get(&model->params, i, CS_PARAM_VALUE, param);
-        const bool less_one =
-            model->config.layer.gain_from_one && cs_has_suffix(written->name, ".gain");
-        for (int64_t c = 0; c < written->cols && less_one; ++c) {
-            param[c] -= 1;
-        }
-        for (int p = 0; p < count && status == CS_OK; ++p) {
-            cs_hf_rearrange(&piece[p], false, param, file);
-            status = cs_safetensors_writer_put(
-                writer, file, piece[p].rows * piece[p].cols * (int64_t)sizeof *file);
-        }
-    }
-    return status;
-}
-
-static cs_status write_weights(const cs_model *model, const char *path)
-{
-    const cs_safetensors_pair format = {"format", "pt"}; /* transformers refuses files without it */
-    int64_t count = 0, capacity = model->params.count * CS_HF_PIECES;
-    CS_AUTO_FREE cs_hf_piece *piece = cs_alloc(capacity, sizeof *piece);
-    CS_AUTO_FREE cs_safetensors_entry *entry = cs_calloc(capacity, sizeof *entry);
-    cs_safetensors_writer *writer = NULL;
-    cs_status status = piece && entry ? CS_OK : CS_ERR_MEMORY;
-    for (int64_t i = 0; i < model->params.count && status == CS_OK; ++i) {
-        if (model->params.param[i].constant) {
-            continue;
-        }
-        int pieces = cs_hf_pieces(&model->config, &model->params.param[i], &piece[count]);
-        for (int p = 0; p < pieces; ++p, ++count) {
-            entry[count].name = piece[count].name;
-            entry[count].dtype = CS_F32;
-            cs_hf_shape(&piece[count], &entry[count].ndim, entry[count].shape);
-        }
-    }
-    if (status == CS_OK &&
-        (status = cs_safetensors_writer_open(path, count, entry, 1, &format, &writer)) == CS_OK &&
-        (status = put_all(model, writer)) == CS_OK) {
-        status = cs_safetensors_writer_commit(&writer);
-    }
-    cs_safetensors_writer_abort(&writer);
-    return status;
-}
-
-cs_status cs_model_write(const cs_model *model, const char *dir)
-{
-    CS_AUTO_FREE char *weights = cs_path_join(dir, "model.safetensors"),
-                      *config = cs_path_join(dir, "config.json"), *codes = cs_path_join(dir, CODES),
-                      *processor = cs_path_join(dir, PROCESSOR);
-    const cs_model_config *c = &model->config;
-    json_t *source = cs_arch_row_of(c->arch)->trained ? NULL : model->source;
-    json_auto_t *json = cs_model_config_json_of(c, source, model->trained);
-    cs_status status = weights && config && codes && processor && json ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK) status = cs_dir_make(dir);
-    if (status == CS_OK && (status = write_weights(model, weights)) == CS_OK)
-        status = cs_json_write(config, json);
-    if (status == CS_OK && model->codes) status = cs_codes_write(model->codes, codes);
-    if (status == CS_OK && cs_arch_row_of(c->arch)->pictures)
-        status = cs_processor_write(&model->processor, c->picture.height, c->picture.width,
-                                    c->picture.channels, processor);
-    return status;
-}
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
@@ -264,6 +186,35 @@ static cs_status read_piece(const weights *w, const cs_hf_piece *piece, float *p
     return status;
 }
 
+/* Rows of the matrix, and the bias, before a layer scale take its factors, and the factors are then
+ * ones. */
+static cs_status join_factors(const weights *w, const cs_param *p, float *param)
+{
+    static const char *const of[][2] = {{"attention.output.", "attention.factor"},
+                                        {"mlp.out.", "mlp.factor"}};
+    const bool vector = p->rows == 1;
+    const int64_t rows = vector ? p->cols : p->rows, cols = vector ? 1 : p->cols;
+    for (int64_t i = 0; i < p->cols && cs_has_suffix(p->name, ".factor"); ++i) {
+        param[i] = 1;
+    }
+    for (int k = 0; k < 2; ++k) {
+        const char *at = strstr(p->name, of[k][0]);
+        char name[CS_HF_NAME];
+        cs_hf_piece piece[CS_HF_PIECES];
+        if (!at) continue;
+        (void)snprintf(name, sizeof name, "%.*s%s", (int)(at - p->name), p->name, of[k][1]);
+        const cs_param factor = {.name = name, .rows = 1, .cols = rows};
+        CS_AUTO_FREE float *value = cs_alloc(rows, sizeof *value);
+        (void)cs_hf_pieces(&w->config, &factor, piece);
+        cs_status status = value ? read_piece(w, piece, value) : CS_ERR_MEMORY;
+        if (status != CS_OK) return status;
+        for (int64_t i = 0; i < rows * cols; ++i) {
+            param[i] *= value[i / cols];
+        }
+    }
+    return CS_OK;
+}
+
 /* One parameter; NULL: checks its tensors alone. */
 static cs_status read_param(const weights *w, const cs_param *p, float *param)
 {
@@ -280,6 +231,7 @@ static cs_status read_param(const weights *w, const cs_param *p, float *param)
     for (int i = 0; i < count && status == CS_OK; ++i) {
         status = read_piece(w, &piece[i], param);
     }
+    if (status == CS_OK && param && w->config.scale.layer) status = join_factors(w, p, param);
     bool less_one = param && w->config.layer.gain_from_one && cs_has_suffix(p->name, ".gain");
     for (int64_t i = 0; i < p->cols && less_one; ++i) {
         param[i] += 1;
@@ -445,7 +397,7 @@ static bool is_bare(const cs_safetensors *file, cs_arch arch)
 /* The codes that the ids of the model stand for, in DIR/codes.safetensors where it has some. */
 static cs_status read_codes(const char *dir, cs_model *model)
 {
-    CS_AUTO_FREE char *path = cs_path_join(dir, CODES);
+    CS_AUTO_FREE char *path = cs_path_join(dir, CS_CODES_FILE);
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && cs_path_exists(path)) {
         status = cs_codes_read(path, 0, &model->codes);
@@ -464,7 +416,7 @@ static cs_status read_codes(const char *dir, cs_model *model)
 
 static cs_status read_processor(const char *dir, cs_model *model)
 {
-    CS_AUTO_FREE char *path = cs_path_join(dir, PROCESSOR);
+    CS_AUTO_FREE char *path = cs_path_join(dir, CS_PROCESSOR_FILE);
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && cs_path_exists(path))
         status = cs_processor_read(path, model->config.picture.channels, &model->processor);

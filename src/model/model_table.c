@@ -137,6 +137,17 @@ static void add_layer(table *t, const char *prefix, layer_shape s)
     add_linear(t, s.width, s.inner, c->layer.mlp_bias, prefix, "mlp.out");
 }
 
+/* Factors that joined the matrices before them: ones, for files. */
+static void add_factors(table *t, int64_t l)
+{
+    static const char *const name[] = {"attention", "mlp"};
+    for (int i = 0; i < 2 && t->status == CS_OK; ++i) {
+        add_parameter(t, 1, t->config->shape.width, false, "layer.%lld.%s.factor", (long long)l,
+                      name[i]);
+        if (t->status == CS_OK) t->params->param[t->params->count - 1].fixed = true;
+    }
+}
+
 /* The weights of the residual sums that each sublayer of layer l reads; no step changes them. */
 static void add_mixes(table *t, int64_t l)
 {
@@ -158,7 +169,8 @@ static void add_embedding(table *t, const cs_model_config *c)
     add_parameter(t, c->shape.vocab, width, true, "embed.token");
     if (c->shape.real_width > 0) {
         add_parameter(t, c->shape.width, c->shape.real_width, true, "embed.real.weight");
-        if (cs_arch_row_of(c->arch)->pictures && c->layer.bias) {
+        if (cs_arch_row_of(c->arch)->pictures && c->layer.bias &&
+            !cs_arch_row_of(c->arch)->plain_patches) {
             add_parameter(t, 1, c->shape.width, false, "embed.real.bias");
         }
     }
@@ -292,6 +304,9 @@ cs_status cs_model_table(const cs_model_config *config, cs_params *params)
                                           c->layer.entry == CS_ENTRY_FIRST_PLAIN)});
         if (c->layer.mixed) {
             add_mixes(&t, l);
+        }
+        if (c->scale.layer) {
+            add_factors(&t, l);
         }
     }
     if (c->position.rotary.theta > 0) {

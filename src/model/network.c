@@ -330,14 +330,16 @@ static cs_status check_sizes(const cs_model_config *c, const cs_network_options 
         }
     }
     const bool dynamic = c->position.rotary.scaling == CS_SCALING_DYNAMIC;
-    if (dynamic && (double)o->length > c->position.rotary.original) {
+    const bool other = o->form != CS_FORM_SINGLE || o->training;
+    if (dynamic && other && (double)o->length > c->position.rotary.original) {
         return cs_fail(CS_ERR_USAGE,
-                       "sequences of %lld tokens: dynamic rotary scaling above %g is not supported",
+                       "sequences of %lld tokens: dynamic rotary scaling above %g is not supported "
+                       "in training",
                        (long long)o->length, c->position.rotary.original);
     }
     /* the code of such classes then has other buckets for all distances */
-    const bool other = c->position.distance_odd && c->position.distance_most != 512;
-    if (other && o->length > c->position.distance_most) {
+    const bool own = c->position.distance_odd && c->position.distance_most != 512;
+    if (own && o->length > c->position.distance_most) {
         return cs_fail(CS_ERR_USAGE,
                        "sequences of %lld tokens are too long for a model of %lld positions",
                        (long long)o->length, (long long)c->position.distance_most);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "model/network_private.h"
+#include "model/rotary.h"
 
 /* --- parameters ------------------------------------------------------------------------------- */
 
@@ -278,6 +279,7 @@ static int head_parts(cs_emitter *e, const cs_layer *layer, int x, int64_t heads
             .frequency = cs_emit_param(e, "", local ? "rotary.local" : "rotary.frequency"),
             .heads = heads,
             .factor = rotary->attention,
+            .longer = cs_rotary_longer(rotary),
             .pairs = c->position.rotary_interleaved};
         x = cs_graph_rotate(e->graph, x, &o);
     }

@@ -22,8 +22,21 @@ static double ramp(const cs_rotary *r, int64_t n, int64_t i)
     return fmin(fmax(((double)i - low) / (high - low), 0), 1);
 }
 
+/* Both sets, one after the other. */
+static void longrope(const cs_rotary *r, int64_t n, float *out)
+{
+    for (int64_t i = 0; i < 2 * n; ++i) {
+        const float exponent = (float)(2 * (i % n)) / (float)(2 * n);
+        out[i] = 1.0F / (r->stretch[i / n][i % n] * (float)pow(r->theta, (double)exponent));
+    }
+}
+
 void cs_rotary_frequencies(const cs_rotary *rotary, int64_t n, float *out)
 {
+    if (rotary->scaling == CS_SCALING_LONGROPE) {
+        longrope(rotary, n / 2, out);
+        return;
+    }
     for (int64_t i = 0; i < n; ++i) {
         const float exponent = (float)(2 * i) / (float)(2 * n);
         const double f = 1.0F / (float)pow(rotary->theta, (double)exponent),
@@ -45,16 +58,26 @@ void cs_rotary_frequencies(const cs_rotary *rotary, int64_t n, float *out)
     }
 }
 
+cs_rotate_longer cs_rotary_longer(const cs_rotary *rotary)
+{
+    const bool table = rotary->scaling == CS_SCALING_LONGROPE,
+               dynamic = rotary->scaling == CS_SCALING_DYNAMIC;
+    return (cs_rotate_longer){.original = table || dynamic ? rotary->original : 0,
+                              .base = rotary->theta,
+                              .stretch = rotary->factor,
+                              .table = table};
+}
+
 int64_t cs_rotary_pairs(const cs_model_config *config, const cs_rotary *rotary)
 {
     int64_t columns = (int64_t)((double)cs_head_width(config) * rotary->share);
-    return (columns + 1) / 2;
+    return (columns + 1) / 2 * (rotary->scaling == CS_SCALING_LONGROPE ? 2 : 1);
 }
 
 /* --- config.json ------------------------------------------------------------------------------ */
 
 /* Which scalings read a key. */
-enum { ALL = 31, LINEAR = 2, DYNAMIC = 4, YARN = 8, LLAMA3 = 16 };
+enum { ALL = 63, LINEAR = 2, DYNAMIC = 4, YARN = 8, LLAMA3 = 16, LONGROPE = 32 };
 static const struct {
     const char *key;
     unsigned of;
@@ -62,18 +85,20 @@ static const struct {
            {"type", ALL},
            {"rope_theta", ALL},
            {"partial_rotary_factor", ALL},
-           {"factor", LINEAR | DYNAMIC | YARN | LLAMA3},
-           {"original_max_position_embeddings", YARN | LLAMA3},
+           {"factor", LINEAR | DYNAMIC | YARN | LLAMA3 | LONGROPE},
+           {"original_max_position_embeddings", YARN | LLAMA3 | LONGROPE},
+           {"short_factor", LONGROPE},
+           {"long_factor", LONGROPE},
            {"low_freq_factor", LLAMA3},
            {"high_freq_factor", LLAMA3},
-           {"attention_factor", YARN},
+           {"attention_factor", YARN | LONGROPE},
            {"beta_fast", YARN},
            {"beta_slow", YARN},
            {"mscale", YARN},
            {"mscale_all_dim", YARN},
            {"truncate", YARN}};
 
-static const char *const SCALING[] = {"default", "linear", "dynamic", "yarn", "llama3"};
+static const char *const SCALING[] = {"default", "linear", "dynamic", "yarn", "llama3", "longrope"};
 
 static cs_status real(const char *where, const json_t *json, const char *key, double *out)
 {
@@ -113,8 +138,24 @@ static double yarn_scale(double factor, double mscale)
     return factor <= 1 ? 1 : 0.1 * mscale * log(factor) + 1;
 }
 
+/* Positive numbers, at most CS_MOST_PAIRS of them. */
+static cs_status read_stretch(const char *where, const json_t *json, const char *key,
+                              float out[CS_MOST_PAIRS])
+{
+    const json_t *list = json_object_get(json, key);
+    const size_t count = json_array_size(list);
+    bool good = count > 0 && count <= CS_MOST_PAIRS;
+    for (size_t i = 0; i < count && good; ++i) {
+        out[i] = (float)json_number_value(json_array_get(list, i));
+        good = out[i] > 0 && isfinite(out[i]);
+    }
+    return good ? CS_OK
+                : cs_fail(CS_ERR_INPUT, "%s: '%s' is not a list of at most %d positive numbers",
+                          where, key, CS_MOST_PAIRS);
+}
+
 /* The scaling's own numbers. */
-static cs_status read_scaling(const char *where, const json_t *json, cs_rotary *r)
+static cs_status read_scaling(const char *where, const json_t *json, double positions, cs_rotary *r)
 {
     double mscale = 0, all = 0, attention = 0;
     const bool yarn = r->scaling == CS_SCALING_YARN, llama3 = r->scaling == CS_SCALING_LLAMA3;
@@ -136,6 +177,12 @@ static cs_status read_scaling(const char *where, const json_t *json, cs_rotary *
         cs_status status = real(where, json, number[i].key, number[i].at);
         if (status != CS_OK) return status;
     }
+    if (r->scaling == CS_SCALING_LONGROPE) {
+        cs_status status = read_stretch(where, json, "short_factor", r->stretch[0]);
+        if (status == CS_OK) status = read_stretch(where, json, "long_factor", r->stretch[1]);
+        if (status != CS_OK) return status;
+        r->factor = r->factor > 0 ? r->factor : positions / r->original;
+    }
     if (!(r->factor > 0)) {
         return cs_fail(CS_ERR_INPUT, "%s: rotary scaling '%s' needs 'factor'", where,
                        SCALING[r->scaling]);
@@ -149,7 +196,9 @@ static cs_status read_scaling(const char *where, const json_t *json, cs_rotary *
         return cs_fail(CS_ERR_INPUT, "%s: 'truncate' is not true or false", where);
     }
     r->whole = !truncate || json_is_true(truncate);
+    const bool longer = r->scaling == CS_SCALING_LONGROPE && r->factor > 1;
     r->attention = attention > 0 ? attention
+                   : longer      ? sqrt(1 + log(r->factor) / log(r->original))
                    : !yarn       ? 1
                    : mscale > 0 && all > 0
                        ? yarn_scale(r->factor, mscale) / yarn_scale(r->factor, all)
@@ -169,7 +218,8 @@ static cs_status check_share(const char *where, const cs_model_config *config, c
 }
 
 /* One set of parameters; NULL: what `out` holds, unscaled. */
-static cs_status read_one(const char *where, json_t *json, double positions, cs_rotary *out)
+static cs_status read_one(const char *where, json_t *json, double positions, bool renamed,
+                          cs_rotary *out)
 {
     cs_rotary r = *out;
     json_auto_t *none = json ? NULL : json_object();
@@ -183,6 +233,9 @@ static cs_status read_one(const char *where, json_t *json, double positions, cs_
         status = cs_fail(CS_ERR_INPUT, "%s: rotary parameters are not an object", where);
     if (status == CS_OK && type && !name)
         status = cs_fail(CS_ERR_INPUT, "%s: 'rope_type' is not a string", where);
+    if (name && renamed && (strcmp(name, "su") == 0 || strcmp(name, "yarn") == 0)) {
+        name = "longrope"; /* Phi3Config */
+    }
     if (status == CS_OK && name) {
         status = CS_THING_AMONG("rotary scaling", name, SCALING, &number);
         if (status != CS_OK) status = cs_config_way_round(cs_blame(CS_ERR_INPUT, "%s", where));
@@ -192,7 +245,7 @@ static cs_status read_one(const char *where, json_t *json, double positions, cs_
     if (status == CS_OK) status = check_keys(where, from, r.scaling);
     if (status == CS_OK) status = real(where, from, "rope_theta", &r.theta);
     if (status == CS_OK) status = real(where, from, "partial_rotary_factor", &r.share);
-    if (status == CS_OK) status = read_scaling(where, from, &r);
+    if (status == CS_OK) status = read_scaling(where, from, positions, &r);
     if (status == CS_OK) *out = r;
     return status;
 }
@@ -269,6 +322,24 @@ static cs_status choose(const char *where, const json_t *json, bool layered, jso
                                       : "share their rotary positions"));
 }
 
+static const char ORIGINAL[] = "original_max_position_embeddings";
+
+/* The length outside the parameters counts, not that inside. */
+static cs_status outer_original(const char *where, const json_t *json, double positions,
+                                cs_rotary *r)
+{
+    double original = 0;
+    cs_status status = real(where, json, ORIGINAL, &original);
+    if (status != CS_OK || r->scaling != CS_SCALING_LONGROPE || !(original > 0)) return status;
+    const json_t *inner = json_object_get(json, "rope_scaling");
+    inner = json_object_size(inner) > 0 ? inner : json_object_get(json, "rope_parameters");
+    r->original = original;
+    if (!json_object_get(inner, "factor")) r->factor = positions / original;
+    if (!json_object_get(inner, "attention_factor"))
+        r->attention = r->factor > 1 ? sqrt(1 + log(r->factor) / log(original)) : 1;
+    return CS_OK;
+}
+
 cs_status cs_rotary_read(const char *where, const json_t *json, cs_model_config *config)
 {
     const bool layered = config->position.local_rotary.theta > 0;
@@ -285,11 +356,15 @@ cs_status cs_rotary_read(const char *where, const json_t *json, cs_model_config 
             CS_ERR_INPUT,
             "%s: rotary parameters for a layer type other than full and sliding attention", where);
     }
-    status = read_one(where, nested ? full : parameters, positions, &config->position.rotary);
+    const bool renamed = config->arch == CS_ARCH_PHI3;
+    status =
+        read_one(where, nested ? full : parameters, positions, renamed, &config->position.rotary);
     if (status == CS_OK && layered)
         status = read_one(where,
                           nested || cs_arch_row_of(config->arch)->scales_full ? local : parameters,
-                          positions, &config->position.local_rotary);
+                          positions, renamed, &config->position.local_rotary);
+    if (status == CS_OK && json_object_get(json, ORIGINAL) && cs_arch_knows(config->arch, ORIGINAL))
+        status = outer_original(where, json, positions, &config->position.rotary);
     if (status == CS_OK) status = check_share(where, config, &config->position.rotary);
     if (status == CS_OK && layered)
         status = check_share(where, config, &config->position.local_rotary);
@@ -300,7 +375,8 @@ cs_status cs_rotary_read(const char *where, const json_t *json, cs_model_config 
 
 static json_t *parameters_of(const cs_rotary *r, cs_status *status)
 {
-    const bool yarn = r->scaling == CS_SCALING_YARN, llama3 = r->scaling == CS_SCALING_LLAMA3;
+    const bool yarn = r->scaling == CS_SCALING_YARN, llama3 = r->scaling == CS_SCALING_LLAMA3,
+               longrope = r->scaling == CS_SCALING_LONGROPE;
     const struct {
         const char *key;
         double value;
@@ -310,7 +386,7 @@ static json_t *parameters_of(const cs_rotary *r, cs_status *status)
                   {"factor", r->factor, r->scaling != CS_SCALING_NONE},
                   {llama3 ? "low_freq_factor" : "beta_slow", r->low, yarn || llama3},
                   {llama3 ? "high_freq_factor" : "beta_fast", r->high, yarn || llama3},
-                  {"attention_factor", r->attention, yarn}};
+                  {"attention_factor", r->attention, yarn || longrope}};
     json_t *out = json_object();
     cs_json_put(status, out, "rope_type", json_string(SCALING[r->scaling]));
     for (size_t i = 0; i < sizeof number / sizeof *number; ++i) {
@@ -318,7 +394,15 @@ static json_t *parameters_of(const cs_rotary *r, cs_status *status)
             cs_json_put(status, out, number[i].key, cs_json_number(number[i].value));
         }
     }
-    if (yarn || llama3) {
+    for (int k = 0; k < 2 && longrope; ++k) {
+        json_t *list = json_array();
+        for (int i = 0; i < CS_MOST_PAIRS && r->stretch[k][i] > 0; ++i) {
+            if (json_array_append_new(list, json_real((double)r->stretch[k][i])) != 0)
+                *status = CS_ERR_MEMORY;
+        }
+        cs_json_put(status, out, k == 0 ? "short_factor" : "long_factor", list);
+    }
+    if (yarn || llama3 || longrope) {
         cs_json_put(status, out, "original_max_position_embeddings",
                     json_integer((json_int_t)r->original));
     }

@@ -13,10 +13,14 @@
  *            original / low, between them interpolated linearly in original / wavelength
  *   yarn     (1 - r_i) f_i + r_i f_i / factor, r_i the ramp from 0 to 1 between the pairs that turn
  *            `high` and `low` times within the original length (Peng et al. 2023)
- *   dynamic  f_i: longer texts are refused. */
+ *   dynamic  f_i; beyond `original` positions by the length of the text (tensor/rotate.h)
+ *   longrope f_i / short_i, then f_i / long_i: n is twice the pairs that turn. */
 void cs_rotary_frequencies(const cs_rotary *rotary, int64_t n, float *out);
 
-/* Pairs of columns of a head that are rotated. */
+/* What changes beyond the original length. */
+cs_rotate_longer cs_rotary_longer(const cs_rotary *rotary);
+
+/* Pairs of columns of a head that are rotated; longrope: twice. */
 int64_t cs_rotary_pairs(const cs_model_config *config, const cs_rotary *rotary);
 
 /* rope_parameters or rope_scaling, rope_theta, partial_rotary_factor and their older names, into

@@ -1,7 +1,9 @@
 /* Rotary positions and gates, row by row. */
 #include <math.h>
 
+#include "base/ints.h"
 #include "tensor/cpu_private.h"
+#include "tensor/rotate.h"
 
 /* --- rotary positions ------------------------------------------------------------------------- */
 
@@ -11,18 +13,22 @@ typedef struct {
     cs_cpu_matrix x, y;
     const float *frequency;
     const int32_t *position;
-    int64_t n, width; /* pairs, columns of a head */
+    int64_t n, width;  /* pairs, columns of a head */
+    int64_t length;    /* rows of a sequence */
+    const float *last; /* largest position of each sequence; NULL: not needed */
     bool backward;
 } rotation;
 
 /* Row `from` of all heads, turned, into `turned`; cosines and sines are formed once a row. */
-static void turn(const rotation *t, int32_t position, const float *from, float *angles,
-                 float *turned)
+static void turn(const rotation *t, int32_t position, int64_t last, const float *from,
+                 float *angles, float *turned)
 {
     const int64_t n = position < 0 ? 0 : t->n, cols = t->y.cols;
     float *cosine = angles, *sine = angles + t->n;
     for (int64_t i = 0; i < n; ++i) {
-        const double angle = (double)t->frequency[i] * position;
+        const double f = (double)t->frequency[i],
+                     longer = t->o->longer.table ? (double)t->frequency[t->n + i] : f,
+                     angle = cs_rotate_frequency(t->o, t->n, i, last, f, longer) * position;
         const double sign = t->backward ? -t->o->factor : t->o->factor;
         cosine[i] = (float)(t->o->factor * cos(angle));
         sine[i] = (float)(sign * sin(angle));
@@ -43,8 +49,25 @@ static void rotate_row(const void *ctx, int64_t r, float *scratch)
     const float *from = t->backward ? t->y.grad + r * t->y.ld : t->x.x + r * t->x.ld;
     float *to = t->backward ? t->x.grad + r * t->x.ld : t->y.x + r * t->y.ld;
     float *turned = scratch + 2 * t->n;
-    turn(t, t->position[r], from, scratch, turned);
+    turn(t, t->position[r], t->last ? (int64_t)t->last[r / t->length] : 0, from, scratch, turned);
     cs_cpu_put(t->cpu->kernels, t->y.cols, turned, to, t->backward && t->x.add);
+}
+
+static cs_status find_last(rotation *t)
+{
+    const int64_t sequences = t->y.rows / cs_most(t->length, 1);
+    cs_status status = cs_cpu_partial(t->cpu, sequences);
+    if (status != CS_OK) return status;
+    for (int64_t s = 0; s < sequences; ++s) {
+        int32_t last = 0;
+        for (int64_t i = 0; i < t->length; ++i) {
+            const int32_t at = t->position[s * t->length + i];
+            last = at > last ? at : last;
+        }
+        t->cpu->partial[s] = (float)last;
+    }
+    t->last = t->cpu->partial;
+    return CS_OK;
 }
 
 static cs_status rotate(const cs_run *run, const cs_op *op, bool backward)
@@ -60,6 +83,12 @@ static cs_status rotate(const cs_run *run, const cs_op *op, bool backward)
                   .n = frequency.cols,
                   .backward = backward};
     t.width = t.y.cols / o->heads;
+    t.n /= o->longer.table ? 2 : 1;
+    t.length = t.y.length;
+    if (o->longer.original > 0) {
+        cs_status status = find_last(&t);
+        if (status != CS_OK) return status;
+    }
     return backward && !t.x.grad ? CS_OK
                                  : cs_cpu_rows(t.cpu, t.y.rows, 2 * t.n + t.y.cols, rotate_row, &t);
 }

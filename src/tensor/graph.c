@@ -394,10 +394,9 @@ int cs_graph_rotate(cs_graph *graph, int x, const cs_rotation *o)
         return CS_NONE;
     }
     const cs_tensor like = *at(graph, x);
-    if (2 * at(graph, o->frequency)->cols > like.cols / o->heads) {
-        return fail(graph, CS_ERR_USAGE, "%s: %lld columns of heads of %lld", what,
-                    (long long)(2 * at(graph, o->frequency)->cols),
-                    (long long)(like.cols / o->heads));
+    const int64_t turning = (o->longer.table ? 1 : 2) * at(graph, o->frequency)->cols;
+    if (turning > like.cols / o->heads) {
+        return fail(graph, CS_ERR_USAGE, "%s: more columns than those of a head", what);
     }
     cs_op op = {.kind = CS_OP_ROTATE,
                 .rotate = {.x = operand(x),
@@ -405,6 +404,7 @@ int cs_graph_rotate(cs_graph *graph, int x, const cs_rotation *o)
                            .position = o->position,
                            .heads = o->heads,
                            .factor = o->factor == 0 ? 1 : o->factor,
+                           .longer = o->longer,
                            .pairs = o->pairs}};
     return append_output(graph, &op, &op.rotate.y, like.row_set, like.cols, what);
 }

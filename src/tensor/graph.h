@@ -147,18 +147,27 @@ typedef struct {
     double eps, p;
 } cs_op_layer_norm;
 
+/* Sequences of N rows (the largest position + 1) beyond `original` (0: none) have the frequencies of
+ * the second half of the table, or those of the base base (stretch N / original - stretch + 1)^(n /
+ * (n - 1)), n the pairs that turn (dynamic NTK). */
+typedef struct {
+    double original, base, stretch;
+    bool table;
+} cs_rotate_longer;
+
 /* Rotary positions (Su et al. 2021). In each of `heads` equal parts of a row the first 2n columns
  * turn, n the columns of `frequency` (a parameter of one row): with the angle t = frequency[i] p of
  * position p, in double,
  *   y[a] = factor (x[a] cos t - x[b] sin t),  y[b] = factor (x[b] cos t + x[a] sin t)
  * for (a, b) = (i, i + n), with `pairs` (2i, 2i + 1). The other columns are copied. A row of negative
- * position is copied. Backward: the same with -t. */
+ * position is copied. Backward: the same with -t. longer: other frequencies (tensor/rotate.h). */
 typedef struct {
     cs_operand x, frequency;
     int position, y;
     int64_t heads;
     double factor;
     bool pairs;
+    cs_rotate_longer longer;
 } cs_op_rotate;
 
 /* y = outer act(inner x) g, item by item; g optional (1). Backward: x' = outer inner act'(inner x) g
@@ -304,6 +313,7 @@ typedef struct {
     int64_t heads;
     double factor; /* 0: 1 */
     bool pairs;
+    cs_rotate_longer longer;
 } cs_rotation;
 int cs_graph_rotate(cs_graph *graph, int x, const cs_rotation *rotation);
 /* g CS_NONE: none. */

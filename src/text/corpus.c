@@ -161,8 +161,12 @@ cs_status cs_corpus_hash(const cs_corpus *corpus, char hex[33])
         cs_hasher_add(&hasher, corpus->doc_ptr,
                       (size_t)(corpus->documents + 1) * sizeof *corpus->doc_ptr);
         cs_hasher_add(&hasher, corpus->held_out, corpus->held_out ? (size_t)corpus->documents : 0);
-        cs_hasher_add(&hasher, corpus->real,
-                      (size_t)(corpus->tokens * corpus->real_width) * sizeof *corpus->real);
+        if (corpus->real_sha256[0]) {
+            cs_hasher_add(&hasher, corpus->real_sha256, sizeof corpus->real_sha256);
+        } else {
+            cs_hasher_add(&hasher, corpus->real,
+                          (size_t)(corpus->tokens * corpus->real_width) * sizeof *corpus->real);
+        }
         cs_hasher_add(&hasher, corpus->extra,
                       (size_t)(corpus->documents * corpus->extra_width) * sizeof *corpus->extra);
         cs_hash_hex(cs_hasher_value(&hasher), hex);

@@ -228,6 +228,10 @@ typedef struct {
      * its id; NULL: rows are ids.
      */
     float *real;
+    /** SHA-256 of the files and settings that the vectors follow from, in place of the vectors in
+     * cs_corpus_hash; "": the vectors.
+     */
+    char real_sha256[65];
     /** Width of `real`. */
     int64_t real_width;
     /** documents x extra_width, row-major: a vector for each document that models may read; NULL:

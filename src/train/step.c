@@ -164,8 +164,13 @@ static cs_status allocate(cs_trainer *t)
     t->example = cs_calloc(o->data.batch, sizeof *t->example);
     if (!t->micro || !t->example) return CS_ERR_MEMORY;
     if (o->data.view.take) {
-        t->seen = cs_alloc(o->data.batch * t->train.longest * t->train.real_width, sizeof *t->seen);
-        if (!t->seen) return CS_ERR_MEMORY;
+        t->wanted.first = cs_alloc(o->data.batch, sizeof *t->wanted.first);
+        t->wanted.length = cs_alloc(o->data.batch, sizeof *t->wanted.length);
+        if (!t->wanted.first || !t->wanted.length) return CS_ERR_MEMORY;
+        const int64_t longest = cs_most(t->train.longest, t->held.longest);
+        cs_status status = cs_ahead_open(&t->options.data.view, o->data.batch, longest,
+                                         t->train.real_width, &t->ahead);
+        if (status != CS_OK) return status;
     }
     cs_status status = cs_updates_init(&t->model->params, &t->updates);
     if (status == CS_OK && o->loss == CS_LOSS_SPECTRAL) {
@@ -217,7 +222,9 @@ void cs_trainer_free(cs_trainer *t)
     cs_detector_close(&t->detector);
     cs_examples_free(&t->train);
     cs_examples_free(&t->held);
-    CS_FREE_FIELDS(t, micro, example, seen, mass);
+    cs_ahead_close(&t->ahead);
+    CS_FREE_FIELDS(&t->wanted, first, length);
+    CS_FREE_FIELDS(t, micro, example, mass);
     *t = (cs_trainer){0};
 }
 
@@ -228,19 +235,48 @@ typedef struct {
     int64_t first, count, row, step;
 } slice;
 
-/* The vectors of sequence `at` of the training side as row i of a slice reads them. */
-static cs_status see(cs_trainer *t, int64_t at, const slice *part, int64_t i, cs_example *example)
+/* Fills a batch of the view with sequences `part`; false if they are of more than one epoch, whose
+ * order is not known yet. */
+static bool list_sequences(const cs_examples *e, slice part, cs_ahead_batch *to)
 {
-    const cs_train_view *view = &t->options.data.view;
-    float *to = t->seen + i * t->train.longest * t->train.real_width;
-    example->real = to;
-    return view->take(view->ctx, t->train.start[at], t->train.length[at], part->step, part->row + i,
-                      to);
+    const int64_t in = e->count > 0 ? part.first % e->count : 0;
+    if (e->epoch != part.first / cs_most(e->count, 1) || in + part.count > e->count) return false;
+    to->count = part.count;
+    to->row = part.row;
+    to->step = part.step;
+    for (int64_t i = 0; i < part.count; ++i) {
+        const int64_t at = e->order[in + i];
+        to->first[i] = e->start[at];
+        to->length[i] = e->length[at];
+    }
+    return true;
+}
+
+/* The vectors of the batch that is built, by the view; then those of the next are begun. */
+static cs_status see(cs_trainer *t, const cs_examples *examples, slice part)
+{
+    const cs_train_options *o = &t->options;
+    const bool training = examples == &t->train;
+    float *values = NULL;
+    cs_status status = cs_ahead_take(&t->ahead, &t->wanted, &values);
+    for (int64_t i = 0; i < part.count && status == CS_OK; ++i) {
+        t->example[i].real = values + i * t->ahead.apart;
+    }
+    slice next = part;
+    next.first += o->data.batch;
+    next.row = (part.row + o->data.batch) % (o->data.batch * o->data.accumulate);
+    next.step += next.row == 0;
+    if (status == CS_OK && training && next.step <= o->steps &&
+        list_sequences(examples, next, cs_ahead_next(&t->ahead)))
+        cs_ahead_start(&t->ahead);
+    return status;
 }
 
 static cs_status build_batch(cs_trainer *t, cs_examples *examples, slice part, const cs_pass *pass,
                              cs_batch *out)
 {
+    const cs_train_view *view = &t->options.data.view;
+    const bool views = view->take && (examples == &t->train || view->held_out);
     for (int64_t i = 0; i < part.count; ++i) {
         int64_t at = 0;
         cs_status status = cs_examples_at(examples, part.first + i, &at);
@@ -254,10 +290,17 @@ static cs_status build_batch(cs_trainer *t, cs_examples *examples, slice part, c
                                                   : NULL,
                          .length = examples->length[at],
                          .row = part.row + i};
-        if (examples == &t->train && t->options.data.view.take) {
-            status = see(t, at, &part, i, &t->example[i]);
-            if (status != CS_OK) return status;
+        if (views) {
+            t->wanted.first[i] = examples->start[at];
+            t->wanted.length[i] = examples->length[at];
         }
+    }
+    if (views) {
+        t->wanted.count = part.count;
+        t->wanted.row = part.row;
+        t->wanted.step = part.step;
+        cs_status status = see(t, examples, part);
+        if (status != CS_OK) return status;
     }
     cs_task whole = t->task; /* held-out losses score every prediction */
     whole.objective.share = 1;

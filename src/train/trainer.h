@@ -25,15 +25,17 @@
 #include "train/schedule.h"
 #include "train/updates.h"
 
-/* Input of training in place of the vectors of the corpus: augmented images. `take` writes the
- * vectors of tokens first .. first + count - 1, for row `row` of step `step` (from 1). Held-out
- * documents are unchanged. `what` goes into the record of the run; take NULL: the vectors of the
- * corpus. */
+/* Input of training in place of the vectors of the corpus: augmented images, or images that are
+ * decoded when they are read. `take` writes the vectors of tokens first .. first + count - 1, for row
+ * `row` of step `step` (from 1); several threads call it, also for the next batch while a step is
+ * computed. held_out: also those of held-out documents (step 0); without it they are unchanged.
+ * `what` goes into the record of the run; take NULL: the vectors of the corpus. */
 typedef struct {
     cs_status (*take)(void *ctx, int64_t first, int64_t count, int64_t step, int64_t row,
                       float *to);
     void *ctx;
     const char *what;
+    bool held_out;
 } cs_train_view;
 
 /* Sequences of a step: sequences a micro-batch, micro-batches a step, tokens a sequence. */

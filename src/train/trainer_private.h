@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/pass.h"
+#include "train/ahead.h"
 #include "train/checkpoint.h"
 #include "train/detect.h"
 #include "train/examples.h"
@@ -16,12 +17,13 @@ typedef struct {
     cs_examples train, held;
     cs_pass step, eval; /* batches of a step: micro */
     cs_detector detector;
-    double *mass;        /* vocab, spectral loss; else NULL */
-    cs_batch *micro;     /* accumulate */
-    cs_example *example; /* batch */
-    float *seen;         /* with a view: batch x the vectors of the longest sequence */
-    cs_updates updates;  /* of steps with predictions */
-    bool empty;          /* the last step predicted nothing */
+    double *mass;          /* vocab, spectral loss; else NULL */
+    cs_batch *micro;       /* accumulate */
+    cs_example *example;   /* batch */
+    cs_ahead ahead;        /* with a view */
+    cs_ahead_batch wanted; /* with a view: the batch that is built */
+    cs_updates updates;    /* of steps with predictions */
+    bool empty;            /* the last step predicted nothing */
     cs_train_state state;
     double data; /* seconds spent on batches since the last row of the log */
     double norm; /* of the last step that was read, NaN when it was empty; its loss: state.loss */

@@ -1,4 +1,5 @@
 # Corpora of images from the command line.
+root=$(pwd)
 . tests/cli/lib.sh
 
 data() { "$COSPEC" data "$@"; }
@@ -29,7 +30,7 @@ test_bad_pictures() {
     printf 'P5 1 1 255\n\001' > p/light/4.pgm
     refuses 3 "p/light/4.pgm is 1 x 1, but p/dark/1.pgm is 2 x 2" data stats p || return 1
     mkdir q && printf 'P3 1 1 255 1 1 1\n' > q/0.PPM && cp p/dark/1.pgm q/
-    refuses 3 "q/0.PPM: not a PNG, JPEG, binary PGM (P5) or PPM (P6) file" data stats q || return 1
+    refuses 3 "q/0.PPM: not a PNG, JPEG, GIF, WebP, TIFF, BMP, binary PGM (P5) or PPM (P6) file" data stats q || return 1
     printf '\000\000\010\003\377\377\377\377\000\000\000\001\000\000\000\001x' > idx
     refuses 3 "idx: byte 4: dimension 1 is 4294967295" data stats idx || return 1
     # nobody waits for the writer of a pipe
@@ -53,6 +54,23 @@ test_folders_as_they_are() {
         grep -q 'p: skipped 3 files, not images: p/README.txt, ...' err || { fail "${why:-$(cat err; tr -d '\n ' < out)}"; return 1; }
     # a folder with more texts than images is one of texts
     mkdir t && printf 'one two\n' > t/a.txt && printf 'three\n' > t/b.txt && cp p/light/1.pgm t/ && refuses 3 "t/1.pgm:2: byte 1: invalid UTF-8" data stats t
+}
+
+# One image as other programs write it: each file gives the same sheet. A JPEG file may lack the mark of its end.
+test_formats() {
+    kept=$root/tests/fuzz/regressions/picture
+    n=0
+    for file in "$kept"/ok-*.bmp "$kept"/ok-*.gif "$kept"/ok*.webp "$kept"/ok-*.tiff "$kept"/ok-turned.png "$kept"/ok.gif "$kept"/ok.bmp; do
+        rm -rf p s && mkdir p && cp "$file" p/ && exits 0 data stats p -o s && grep -q "^1 image of 9 x 11 x 3" err || { fail "$file: ${why:-$(cat err)}"; return 1; }
+        [ -e first.png ] || cp s/contact.png first.png
+        cmp -s first.png s/contact.png || { fail "$file is another image"; return 1; }
+        n=$((n + 1))
+    done
+    [ "$n" = 13 ] || { fail "$n files"; return 1; }
+    rm -rf p s t && mkdir p && cp "$kept"/ok-no-end.jpg p/a.jpg && exits 0 data stats p -o s && printf '\377\331' >> p/a.jpg && exits 0 data stats p -o t && cmp s/contact.png t/contact.png || { fail "${why:-the mark of its end changes a JPEG}"; return 1; }
+    head -c 700 "$kept"/ok-no-end.jpg > p/a.jpg && refuses 3 "p/a.jpg: " data stats p && rm -r p && mkdir p && head -c 100 "$kept"/ok.gif > p/a.gif && refuses 3 "p/a.gif: " data stats p &&
+        head -c 250 "$kept"/ok-lzw.tiff > p/a.gif && refuses 3 "p/a.gif: " data stats p && head -c 100 "$kept"/ok.webp > p/a.gif && refuses 3 "p/a.gif: the file is damaged or ends early" data stats p || return 1
+    head -c 300 "$kept"/ok.bmp > p/a.gif && refuses 3 "p/a.gif: a bitmap ends in its pixels" data stats p
 }
 
 # train/CLASS and val/CLASS, or test/CLASS, are the split; classes are those of train.
@@ -102,5 +120,6 @@ test_codes_are_tokens() {
 check codes_are_tokens
 check folders_as_they_are
 check split_of_folders
+check formats
 check stats_and_contact_sheet
 check bad_pictures

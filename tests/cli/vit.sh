@@ -62,6 +62,36 @@ test_preprocessing() {
     refuses 3 "a/preprocessor_config.json: 'do_pad' is not supported" "$COSPEC" features a p -o x
 }
 
+# Images of various sizes: --size and --crop of a folder, which the model's file keeps; decoded before or during training, with the same bits.
+various() {
+    mkdir -p p/across p/along
+    i=0
+    while [ $i -lt 24 ]; do
+        class=across
+        [ $((i % 2)) = 0 ] || class=along
+        awk -v s=$i 'BEGIN { srand(s); h = 12 + s % 5; w = 20 - s % 7; printf "P5 %d %d 255\n", w, h; for (k = 0; k < h * w; k++) printf "%c", 65 + int(60 * (1 + sin(s + (s % 2 ? k % w : int(k / w))))) }' > p/$class/$i.pgm
+        i=$((i + 1))
+    done
+}
+
+test_sizes_and_streaming() {
+    various
+    refuses 3 "all pictures must have the same size; give --size and --crop" "$COSPEC" train $small $of_two --steps 10 -o a || return 1
+    refuses 3 "exceeds the image" "$COSPEC" train $small $of_two --steps 10 --crop 16 -o a && refuses 2 "--size N or HxW" "$COSPEC" train $small $of_two --size 8x --steps 10 -o a || return 1
+    sized="--size 9 --crop 8 --steps 10"
+    exits 0 "$COSPEC" train $small $of_two $sized -o a && grep -q 'images of various sizes are read as 8 x 8$' err && ! grep -q 'decoded while' err || { fail "${why:-$(cat err)}"; return 1; }
+    exits 0 "$COSPEC" train $small $of_two $sized --image-memory 1 -o b && grep -q '24 images are decoded while the model trains' err || { fail "${why:-$(cat err)}"; return 1; }
+    exits 0 "$COSPEC" train $small $of_two $sized --image-memory 1 --threads 3 -o c && cmp a/model.safetensors b/model.safetensors && cmp b/model.safetensors c/model.safetensors && cmp a/checkpoint-10/trainer.json b/checkpoint-10/trainer.json || { fail "${why:-streaming changes bits}"; return 1; }
+    exits 0 "$COSPEC" train $small $of_two $sized --image-memory 1 --save-every 2 --time-limit 0.001 -o d && exits 0 "$COSPEC" train $small $of_two $sized --save-every 2 --resume -o d && cmp a/model.safetensors d/model.safetensors || { fail "${why:-a resumed run differs}"; return 1; }
+    exits 0 "$COSPEC" train $small $of_two $sized --least-area 0.3 -o e && exits 0 "$COSPEC" train $small $of_two $sized --least-area 0.3 --image-memory 1 --threads 2 -o f && cmp e/model.safetensors f/model.safetensors && ! cmp -s a/model.safetensors e/model.safetensors || { fail "${why:-augmented images differ}"; return 1; }
+    # a file that breaks during training is named
+    exits 0 "$COSPEC" features a p -o x && grep -q 'images of various sizes are read as 8 x 8, as preprocessor_config.json' err && [ "$(number rows x/features.json 2>/dev/null || echo 24)" = 24 ] || { fail "${why:-$(cat err)}"; return 1; }
+    exits 0 "$COSPEC" features a p --size 8x8 -o y && ! cmp -s x/layer-2.npy y/layer-2.npy || { fail "${why:---size is ignored}"; return 1; }
+    exits 0 "$COSPEC" probe a p && exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.5 -o r && exits 0 "$COSPEC" data stats p --size 8x10 --json && [ "$(number width out)" = 10 ] && exits 0 "$COSPEC" cooc --corpus p --size 8x8 --patch 2 --codes 5 --objective ar -o z || return 1
+    printf 'a b c\n' > t.txt
+    refuses 2 "--size needs pictures, but t.txt has none" "$COSPEC" cooc --corpus t.txt --size 8 --objective ar -o w
+}
+
 # Baselines are fitted on the first of two sources, and all images of the second are reconstructed.
 test_reconstruction_of_another() {
     pictures
@@ -225,7 +255,7 @@ test_classes() {
     refuses 2 "a was trained with the squared-error loss, so its outputs are not probabilities" "$COSPEC" perplexity a p || return 1
     exits 0 "$COSPEC" features a p -o s && exits 0 "$COSPEC" rank s/layer-2.npy || return 1
     printf 'P5 4 4 255\n0123456789abcdef' > q.pgm && mkdir q && mv q.pgm q
-    refuses 2 "pictures are 4 x 4 x 1, but the model reads 8 x 8 x 1" "$COSPEC" reconstruct a q -o t
+    exits 0 "$COSPEC" reconstruct a q -o t && grep -q 'q: images of 4 x 4 are read as 8 x 8, as preprocessor_config.json' err || fail "${why:-$(cat err)}"
 }
 
 # A distance in the features of a classifier that was fine-tuned here, for every predictor; none without it.
@@ -351,6 +381,7 @@ check training
 check recipe
 check preprocessing
 check reconstruction
+check sizes_and_streaming
 check reconstruction_of_another
 check optimum
 check blocks

@@ -8,6 +8,7 @@ the class in double. The tolerance is that of `cospec verify-model` or, where ra
 loses in float32. --table writes the largest deviation of each family, relative to the largest state of its layer, and that of the class in float32.
 """
 import argparse
+import contextlib
 import functools
 import json
 import os
@@ -26,7 +27,7 @@ try:
     import transformers
 
     import babylm_models
-    from make_reference import decoder_reference, random_text, randomise, reference, rounding, save
+    from make_reference import decoder_reference, doubles, random_text, randomise, reference, rounding, save
 except ImportError as missing:
     Checks("families").skip("all", f"{sys.executable}: {missing}")
     sys.exit(0)
@@ -182,7 +183,22 @@ def ernie(d):
 
 def phi3(d):
     keys = partial(d, head_dim=False, sliding_window=d.of(None, 3, 8), original_max_position_embeddings=640)
-    keys["rope_parameters"] = d.rope(keys["rope_parameters"]["partial_rotary_factor"], ("default",))
+    share = keys["rope_parameters"]["partial_rotary_factor"]
+    keys["rope_parameters"] = d.rope(share, ("default",))
+    if d.coin():  # beyond the original length or not; the published files say "su"
+        keys.update(original_max_position_embeddings=d.of(9, 40), max_position_embeddings=d.of(40, 200))
+        keys["rope_parameters"].update(rope_type=d.of("longrope", "su"), original_max_position_embeddings=keys["original_max_position_embeddings"], short_factor=[d.real(1, 3) for _ in range(int(4 * share))],
+                                       long_factor=[d.real(1, 9) for _ in range(int(4 * share))])
+    return keys
+
+
+def llama(d):
+    keys = llama_like(d, attention_bias=d.coin(), mlp_bias=d.coin())
+    if d.coin():
+        keys["max_position_embeddings"] = d.of(9, 15, 40)
+        keys["rope_parameters"].update(rope_type="dynamic", factor=d.real(1.5, 8))
+        for key in ("original_max_position_embeddings", "low_freq_factor", "high_freq_factor"):
+            keys["rope_parameters"].pop(key, None)
     return keys
 
 
@@ -207,7 +223,66 @@ def babylm(kind, d):
     return keys, named, causal
 
 
+def mpnet(d):
+    keys = d.sizes(heads=False, head_dim=False)
+    return {**keys, "hidden_act": d.of("gelu", "relu", "gelu_new"), "layer_norm_eps": d.of(1e-12, 1e-5, 1e-3), "max_position_embeddings": 64,
+            "tie_word_embeddings": d.coin()}
+
+
+def nomic(d):
+    return {**d.sizes(heads=False), "hidden_act": d.of(*ACTS), "layer_norm_eps": d.of(1e-12, 1e-5, 1e-3), "type_vocab_size": d.of(1, 2, 3),
+            "tie_word_embeddings": d.coin(), "rope_parameters": d.rope()}
+
+
+def gpt_neo(d):
+    keys = d.sizes(heads=False, head_dim=False)
+    keys["num_layers"], keys["num_heads"] = keys.pop("num_hidden_layers"), keys.pop("num_attention_heads")
+    return {**keys, "attention_types": [[[d.of("global", "local")], 1] for _ in range(keys["num_layers"])], "window_size": d.of(2, 5, 9),
+            "activation_function": d.of("gelu_new", "relu", "gelu"), "layer_norm_epsilon": d.of(1e-5, 1e-3), "tie_word_embeddings": d.coin(),
+            **d.of({}, {"intermediate_size": None})}
+
+
+def gpt_bigcode(d):
+    keys = d.sizes(heads=False, head_dim=False)
+    return {"vocab_size": keys["vocab_size"], "n_positions": 64, "n_embd": keys["hidden_size"], "n_layer": keys["num_hidden_layers"],
+            "n_head": keys["num_attention_heads"], "n_inner": d.of(None, 13), "multi_query": d.coin(), "scale_attn_weights": d.coin(),
+            "activation_function": d.of("gelu_pytorch_tanh", "relu", "gelu"), "layer_norm_epsilon": d.of(1e-5, 1e-3), "tie_word_embeddings": d.coin(),
+            "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
+
+
+def falcon(d):
+    keys = d.sizes(head_dim=False)
+    heads = keys.pop("num_key_value_heads")
+    keys["ffn_hidden_size"] = d.of(None, keys.pop("intermediate_size"))
+    newer = d.coin()
+    return {**keys, "new_decoder_architecture": newer, "num_kv_heads": heads if newer else None, "multi_query": d.coin(),
+            "parallel_attn": newer or d.coin(), "num_ln_in_parallel_attn": d.of(None, 1, 2) if newer else None, "bias": d.coin(),
+            "activation": d.of("gelu", "relu"), "layer_norm_epsilon": d.of(1e-5, 1e-3), "tie_word_embeddings": d.coin(), "rope_parameters": d.rope()}
+
+
+def vision(d, **more):
+    heads, patch = d.of(1, 2, 4), d.of(2, 3)
+    return {"hidden_size": heads * d.of(4, 8), "num_hidden_layers": d.of(1, 2, 3), "num_attention_heads": heads, "image_size": patch * d.of(2, 3, 4),
+            "patch_size": patch, "num_channels": d.of(1, 3), "layer_norm_eps": d.of(1e-6, 1e-3), "hidden_act": d.of("gelu", "relu", "quick_gelu"), **more}
+
+
+def vit_like(d):
+    return vision(d, intermediate_size=int(d.rng.integers(5, 30)), qkv_bias=d.coin())
+
+
+def tower(d):
+    return vision(d, intermediate_size=int(d.rng.integers(5, 30)))
+
+
+def dinov2(d):
+    return vision(d, mlp_ratio=d.of(1, 2, 4), qkv_bias=d.coin(), use_swiglu_ffn=d.coin())
+
+
 FAMILY = {
+    "deit": ("DeiTModel", vit_like), "ijepa": ("IJepaModel", vit_like), "clip_vision_model": ("CLIPVisionModel", tower),
+    "siglip_vision_model": ("SiglipVisionModel", tower), "dinov2": ("Dinov2Model", dinov2),
+    "llama": ("LlamaForCausalLM", llama), "mpnet": ("MPNetForMaskedLM", mpnet), "nomic_bert": ("NomicBertForMaskedLM", nomic), "gpt_neo": ("GPTNeoForCausalLM", gpt_neo),
+    "gpt_bigcode": ("GPTBigCodeForCausalLM", gpt_bigcode), "falcon": ("FalconForCausalLM", falcon),
     **{kind: (None, functools.partial(babylm, kind)) for kind in babylm_models.FILES},
     "t5": ("T5ForConditionalGeneration", stacks), "mt5": ("MT5ForConditionalGeneration", stacks), "umt5": ("UMT5ForConditionalGeneration", stacks),
     "gemma": ("GemmaForCausalLM", gemma), "gemma3_text": ("Gemma3ForCausalLM", gemma3), "starcoder2": ("Starcoder2ForCausalLM", starcoder2),
@@ -217,6 +292,8 @@ FAMILY = {
     "cohere": ("CohereForCausalLM", cohere), "glm4": ("Glm4ForCausalLM", glm4), "ernie4_5": ("Ernie4_5ForCausalLM", ernie),
     "phi3": ("Phi3ForCausalLM", phi3),
 }
+PICTURES = ("DeiTModel", "IJepaModel", "CLIPVisionModel", "SiglipVisionModel", "Dinov2Model")
+WHOLE = ("llama", "phi3")  # by the length of the text, which padding changes in transformers
 LARGEST, OWN = {}, {}
 
 
@@ -247,7 +324,7 @@ def check(family, count):
             model = randomise(cls(cls.config_class(**keys, attn_implementation="eager")), k)
             save(model, folder)
             model = cls.from_pretrained(folder, attn_implementation="eager").double()
-            ids, mask = random_text(model.config, TEXTS, LENGTH, k)
+            ids, mask = random_text(model.config, 1 if family in WHOLE else TEXTS, LENGTH, k)
             rounds = rounding(cls, folder, model, ids, mask)
             path = os.path.join(folder, "reference.npz")
             decoded = decoder_reference(cls, folder, ids, mask, LENGTH + 3, k)
@@ -259,6 +336,41 @@ def check(family, count):
         if why:
             return f"configuration {k}: {why}; {keys}"
         LARGEST[family], OWN[family] = max(LARGEST.get(family, 0), worst), OWN["now"]
+    return None
+
+
+def picture_states(model, x):
+    with torch.no_grad(), doubles() if x.dtype == torch.float64 else contextlib.nullcontext():
+        out = model(x, output_hidden_states=True)
+    return torch.stack([*out.hidden_states[:-1], out.last_hidden_state]).double().numpy()
+
+
+def check_pictures(family, count):
+    """States of every layer and row, of raw pixels in [0, 1]."""
+    name, make = FAMILY[family]
+    cls = getattr(transformers, name)
+    OWN["now"] = 0
+    for k in range(count):
+        keys = make(Draw([k, sum(map(ord, family))]))
+        with tempfile.TemporaryDirectory() as folder:
+            save(randomise(cls(cls.config_class(**keys, attn_implementation="eager")), k), f"{folder}/model")
+            model = cls.from_pretrained(f"{folder}/model", attn_implementation="eager").eval()
+            pixels = np.random.default_rng(k).integers(0, 256, (3, keys["image_size"], keys["image_size"], keys["num_channels"]), dtype=np.uint8)
+            np.save(f"{folder}/pictures.npy", pixels)
+            x = torch.tensor(pixels / 255.0).permute(0, 3, 1, 2)
+            single = picture_states(model, x.float())
+            exact = picture_states(model.double(), x)
+            done = subprocess.run([COSPEC, "features", f"{folder}/model", f"{folder}/pictures.npy", "--pooling", "none", "--layers", "all", "-o",
+                                   f"{folder}/states"], capture_output=True, text=True, check=False)
+            if done.returncode:
+                return f"configuration {k}: {done.stderr.strip()[-300:]}; {keys}"
+            for layer, theirs in enumerate(exact):
+                ours = np.load(f"{folder}/states/layer-{layer}.npy").reshape(theirs.shape)
+                scale = np.abs(theirs).max()
+                worst, own = np.abs(ours - theirs).max() / scale, np.abs(single[layer] - theirs).max() / scale
+                if not worst <= max(5 * own, 8 * (layer + 1) * 30 ** 0.5 * 2 ** -24):
+                    return f"configuration {k}, layer {layer}: {worst:.3g}, the class itself {own:.3g}; {keys}"
+                LARGEST[family], OWN[family] = max(LARGEST.get(family, 0), worst), max(OWN.get(family, 0), own)
     return None
 
 
@@ -294,7 +406,8 @@ def main():
         if FAMILY[family][0] is None and not babylm_models.there():
             checks.skip(family, "COSPEC_LTGOSLO names no folder of the published code")
             continue
-        checks.run(family, check if FAMILY[family][0] else check_babylm, family, given.count)
+        how = check_babylm if not FAMILY[family][0] else check_pictures if FAMILY[family][0] in PICTURES else check
+        checks.run(family, how, family, given.count)
         if family in LARGEST:
             print(f"# {family}: largest relative deviation {LARGEST[family]:.2g}, of the class in float32 {OWN[family]:.2g}", flush=True)
     if given.table:

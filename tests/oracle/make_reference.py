@@ -170,7 +170,15 @@ SHORT = {
     "ernie4_5": ("Ernie4_5ForCausalLM", {**TINY, "head_dim": 4, "use_bias": True}),
     "mt5": ("MT5ForConditionalGeneration", {**T5, **FEW}),
     "umt5": ("UMT5ForConditionalGeneration", {**T5, **FEW, "feed_forward_proj": "relu"}),
-    "phi3": ("Phi3ForCausalLM", {**TINY, "sliding_window": 4, "original_max_position_embeddings": 640}),
+    "mpnet": ("MPNetForMaskedLM", {**SIZES, "max_position_embeddings": 64}),
+    "nomic_bert": ("NomicBertForMaskedLM", {**SIZES, "head_dim": 4, "type_vocab_size": 2}),
+    "gpt_neo": ("GPTNeoForCausalLM", {**TOKENS, "hidden_size": 8, "num_layers": 2, "num_heads": 2, "intermediate_size": 12, "max_position_embeddings": 64,
+                                      "attention_types": [[["global", "local"], 1]], "window_size": 3}),
+    "gpt_bigcode": ("GPTBigCodeForCausalLM", {**TOKENS, "n_embd": 8, "n_layer": 2, "n_head": 2, "n_inner": 12, "n_positions": 64}),
+    "falcon": ("FalconForCausalLM", {**TOKENS, "num_hidden_layers": 2, "max_position_embeddings": 640, "num_attention_heads": 4, "hidden_size": 16, "num_kv_heads": 2, "new_decoder_architecture": True,
+                                     "ffn_hidden_size": 12, "bias": True}),
+    "phi3": ("Phi3ForCausalLM", {**TINY, "sliding_window": 4, "original_max_position_embeddings": 20, "rope_parameters": {
+        "rope_type": "longrope", "rope_theta": 100.0, "original_max_position_embeddings": 20, "short_factor": [1.5, 2.0], "long_factor": [3.0, 5.0]}}),
 }
 READ.update(SHORT)
 STACKS = ("T5ForConditionalGeneration", "MT5ForConditionalGeneration", "UMT5ForConditionalGeneration")

@@ -2,6 +2,7 @@
 
   pictures_parity.py            what cospec reads and writes, to 1e-5: cospec from $COSPEC
   pictures_parity.py --golden   write tests/golden/pictures: tiny random models with their references
+  pictures_parity.py --towers   of classes that are read alone; families_parity.py draws them at random
 """
 import os
 import shutil
@@ -30,6 +31,15 @@ def models():
         **{**SIZES, "qkv_bias": False, "hidden_act": "relu", "layer_norm_eps": 1e-3})
     yield "classifier", transformers.ViTForImageClassification, transformers.ViTConfig(**SIZES, num_labels=3)
     yield "mae", transformers.ViTMAEForPreTraining, transformers.ViTMAEConfig(**SIZES, **DECODER)
+
+
+FEW = {**SIZES, "intermediate_size": 8}
+TOWERS = {
+    "deit": (transformers.DeiTModel, transformers.DeiTConfig(**FEW)), "ijepa": (transformers.IJepaModel, transformers.IJepaConfig(**FEW, qkv_bias=False)),
+    "clip": (transformers.CLIPVisionModel, transformers.CLIPVisionConfig(**FEW)),
+    "siglip": (transformers.SiglipVisionModel, transformers.SiglipVisionConfig(**FEW, vision_use_head=False)),
+    "dinov2": (transformers.Dinov2Model, transformers.Dinov2Config(**{k: v for k, v in SIZES.items() if k != "intermediate_size"}, mlp_ratio=1,
+                                                                  use_swiglu_ffn=True))}
 
 
 def make(model, folder):
@@ -67,10 +77,11 @@ def reference(model, pixels):
         return made
 
 
-def golden():
+def golden(towers):
     torch.manual_seed(0)
-    shutil.rmtree(GOLDEN, ignore_errors=True)
-    for name, cls, config in models():
+    if not towers:
+        shutil.rmtree(GOLDEN, ignore_errors=True)
+    for name, cls, config in [(name, *TOWERS[name]) for name in TOWERS] if towers else models():
         folder = os.path.join(GOLDEN, name)
         model = make(cls(config), folder)
         pixels = pictures()
@@ -127,8 +138,8 @@ def write():
 
 
 def main():
-    if sys.argv[1:] == ["--golden"]:
-        golden()
+    if sys.argv[1:] in (["--golden"], ["--towers"]):
+        golden(sys.argv[1] == "--towers")
         return
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as folder:

@@ -1,0 +1,163 @@
+/* The first image of a TIFF by the RGBA interface of libtiff: 1, 2, 4, 8 and 16 bits, palettes, grey,
+ * RGB, YCbCr and Lab, of its compressions. Other kinds are refused as libtiff says. */
+#include <stdio.h>
+#include <string.h>
+#include <tiffio.h>
+
+#include "base/auto.h"
+#include "base/ints.h"
+#include "base/mem.h"
+#include "image/picture_private.h"
+
+typedef struct {
+    const char *name;
+    const uint8_t *bytes;
+    int64_t size, at;
+    char said[1024]; /* the first error */
+} tiff_work;
+
+static tmsize_t on_read(thandle_t of, void *to, tmsize_t count)
+{
+    tiff_work *w = of;
+    const int64_t n = cs_least(count, w->at < w->size ? w->size - w->at : 0);
+    memcpy(to, w->bytes + w->at, (size_t)n);
+    w->at += n;
+    return n;
+}
+
+static tmsize_t on_write(thandle_t of, void *from, tmsize_t count)
+{
+    (void)of, (void)from, (void)count;
+    return 0;
+}
+
+static toff_t on_seek(thandle_t of, toff_t to, int from)
+{
+    tiff_work *w = of;
+    const int64_t base = from == SEEK_CUR ? w->at : from == SEEK_END ? w->size : 0;
+    const int64_t at = base + (int64_t)to;
+    if (at < 0 || at > INT32_MAX) return (toff_t)-1;
+    w->at = at;
+    return (toff_t)at;
+}
+
+static int on_close(thandle_t of)
+{
+    (void)of;
+    return 0;
+}
+
+static toff_t on_size(thandle_t of)
+{
+    return (toff_t)((tiff_work *)of)->size;
+}
+
+/* Before 4.5 (2022-12-13) errors have no place but the process, and are not reported. */
+#if TIFFLIB_VERSION >= 20221213
+static int on_error(TIFF *tiff, void *of, const char *module, const char *format, va_list values)
+{
+    tiff_work *w = of;
+    (void)tiff, (void)module;
+    if (!w->said[0]) (void)vsnprintf(w->said, sizeof w->said, format, values);
+    return 1;
+}
+
+static int on_warning(TIFF *tiff, void *of, const char *module, const char *format, va_list values)
+{
+    (void)tiff, (void)of, (void)module, (void)format, (void)values;
+    return 1;
+}
+
+static TIFF *open_tiff(tiff_work *w)
+{
+    enum { MOST_TAKEN = 1 << 30 };
+    TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
+    if (!options) return NULL;
+    TIFFOpenOptionsSetMaxSingleMemAlloc(options, MOST_TAKEN);
+    TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, w);
+    TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, w);
+    TIFF *tiff = TIFFClientOpenExt(w->name, "rm", w, on_read, on_write, on_seek, on_close, on_size,
+                                   NULL, NULL, options);
+    TIFFOpenOptionsFree(options);
+    return tiff;
+}
+#else
+static TIFF *open_tiff(tiff_work *w)
+{
+    (void)TIFFSetErrorHandler(NULL);
+    (void)TIFFSetWarningHandler(NULL);
+    return TIFFClientOpen(w->name, "rm", w, on_read, on_write, on_seek, on_close, on_size, NULL,
+                          NULL);
+}
+#endif
+
+static cs_status refuse(const tiff_work *w)
+{
+    return cs_fail(CS_ERR_INPUT, "%s: %s", w->name,
+                   w->said[0] ? w->said : "a TIFF that cannot be read");
+}
+
+/* The image as it is stored, over white. Its colours are multiplied by their alpha. */
+static cs_status read_pixels(tiff_work *w, TIFF *tiff, cs_picture *p)
+{
+    TIFFRGBAImage image;
+    char why[1024] = "";
+    CS_AUTO_FREE uint32_t *raster = cs_alloc(p->height * p->width, sizeof *raster);
+    p->pixel = cs_alloc(p->height * p->width * p->channels, 1);
+    if (!raster || !p->pixel) return CS_ERR_MEMORY;
+    if (!TIFFRGBAImageBegin(&image, tiff, 1, why)) {
+        return cs_fail(CS_ERR_INPUT, "%s: %s", w->name, why);
+    }
+    image.req_orientation = image.orientation; /* turned below */
+    const bool read =
+        TIFFRGBAImageGet(&image, raster, (uint32_t)p->width, (uint32_t)p->height) != 0;
+    TIFFRGBAImageEnd(&image);
+    if (!read || w->said[0]) return refuse(w);
+    for (int64_t i = 0; i < p->height * p->width; ++i) {
+        const uint32_t x = raster[i];
+        const uint32_t white = 255 - TIFFGetA(x);
+        const uint32_t rgb[] = {TIFFGetR(x) + white, TIFFGetG(x) + white, TIFFGetB(x) + white};
+        for (int64_t c = 0; c < p->channels; ++c) {
+            p->pixel[i * p->channels + c] = (uint8_t)(rgb[c] < 255 ? rgb[c] : 255);
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status read_image(tiff_work *w, TIFF *tiff, bool sizes_only, cs_picture *p)
+{
+    uint32_t height = 0, width = 0;
+    uint16_t colours = 0, samples = 1, orientation = 1;
+    char why[1024] = "";
+    if (!TIFFGetField(tiff, TIFFTAG_IMAGELENGTH, &height) ||
+        !TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &width)) {
+        return cs_fail(CS_ERR_INPUT, "%s: a TIFF without height and width", w->name);
+    }
+    (void)TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLESPERPIXEL, &samples);
+    (void)TIFFGetFieldDefaulted(tiff, TIFFTAG_ORIENTATION, &orientation);
+    if (TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &colours) && colours == PHOTOMETRIC_SEPARATED) {
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: CMYK colours are not supported; convert the picture to RGB first",
+                       w->name);
+    }
+    const bool grey = colours == PHOTOMETRIC_MINISBLACK || colours == PHOTOMETRIC_MINISWHITE;
+    *p = (cs_picture){.height = height, .width = width, .channels = grey && samples < 3 ? 1 : 3};
+    cs_status status = cs_picture_check_size(w->name, p->height, p->width, 4);
+    if (status == CS_OK && !TIFFRGBAImageOK(tiff, why))
+        status = cs_fail(CS_ERR_INPUT, "%s: %s", w->name, why);
+    if (status == CS_OK && !sizes_only) status = read_pixels(w, tiff, p);
+    return status == CS_OK
+               ? cs_picture_turn(orientation >= 1 && orientation <= 8 ? orientation : 1, p)
+               : status;
+}
+
+cs_status cs_tiff_decode(const char *name, const uint8_t *bytes, int64_t size, bool sizes_only,
+                         cs_picture *out)
+{
+    tiff_work w = {.name = name, .bytes = bytes, .size = size};
+    cs_picture p = {0};
+    TIFF *tiff = open_tiff(&w);
+    cs_status status = tiff ? read_image(&w, tiff, sizes_only, &p) : refuse(&w);
+    if (tiff) TIFFClose(tiff);
+    return CS_DELIVER(status, out, p, cs_picture_free);
+}

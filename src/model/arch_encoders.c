@@ -1,0 +1,124 @@
+/* Rows: mpnet, whose encoder has one table of relative positions in addition to learned ones, and
+ * nomic_bert, BERT with rotary positions and gated units. Source of keys and names: the
+ * configurations and state_dict() of the classes of transformers 5.24. */
+#include "model/arch_private.h"
+#include "model/rotary.h"
+
+static const cs_arch_key MPNET_KEYS[] = {
+    /* buckets are 32 whatever the file says, but the table has rows for as many as it says */
+    {"relative_attention_num_buckets", CS_KEY_INT, CS_AT(position.relative_buckets), 32},
+    {"pad_token_id", CS_KEY_ID, CS_AT(ids.pad), 1},
+    {"bos_token_id", CS_KEY_ID, CS_AT(ids.bos), 0},
+    {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), 2},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+static const cs_arch_key ENCODER_KEYS[] = {
+    {"max_position_embeddings", CS_KEY_COUNT, CS_AT(shape.positions), 512},
+    {"hidden_act", CS_KEY_ACT, CS_AT(layer.activation), 0},
+    {"layer_norm_eps", CS_KEY_REAL, CS_AT(layer.eps), 1e-12},
+    {"hidden_dropout_prob", CS_KEY_REAL, CS_AT(training.dropout), 0.1},
+    {"attention_probs_dropout_prob", CS_KEY_REAL, CS_AT(training.attention_dropout), 0.1},
+    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(head.tied), 1},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+/* Positions start after row 1 of their table, whatever the padding token is. */
+static cs_status mpnet_read(const char *where, const json_t *json, cs_model_config *config)
+{
+    (void)json;
+    config->position.relative_distance = 128;
+    config->shape.positions -= config->position.offset;
+    if (config->position.relative_buckets != 32) {
+        return cs_config_way_round(
+            cs_fail(CS_ERR_INPUT,
+                    "%s: 'relative_attention_num_buckets' other than 32 is not supported", where));
+    }
+    return config->shape.positions > 0
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT, "%s: 'max_position_embeddings' is not above 2", where);
+}
+
+static const cs_arch_tensor MPNET_TENSORS[] = {
+    {"relative", "encoder.relative_attention_bias"},
+    {"layer.N.attention.qkv", "encoder.layer.N.attention.attn.{q,k,v}"},
+    {"layer.N.attention.output", "encoder.layer.N.attention.attn.o"},
+    {"layer.N.attention.norm", "encoder.layer.N.attention.LayerNorm"},
+    {"head.dense", "/lm_head.dense"},
+    {"head.norm", "/lm_head.layer_norm"},
+    {"head", "/lm_head"},
+    {"output", "/lm_head.decoder"},
+    {"classifier.dense", "/classifier.dense"},
+    {"classifier.output", "/classifier.out_proj"},
+    {NULL, NULL},
+};
+
+#define HEAD                                                                                       \
+    .layer.post_norm = true, .layer.embed_norm = true, .head.transform = true, .head.bias = true,  \
+    .head.tied = true, .head.activation = CS_ACT_GELU_ERF
+
+const cs_arch_row cs_arch_mpnet = {
+    .name = "mpnet",
+    .class = "MPNet",
+    .head = "ForMaskedLM",
+    .prefix = "mpnet.",
+    .drop_embed = true,
+    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, HEAD, .layer.eps = 1e-12,
+              .layer.activation = CS_ACT_GELU_ERF, .position.offset = 2},
+    .read = mpnet_read,
+    .keys = {cs_arch_sizes, ENCODER_KEYS, MPNET_KEYS},
+    .tensors = {MPNET_TENSORS, cs_arch_encoder_tensors},
+};
+
+static const cs_arch_key NOMIC_KEYS[] = {
+    {"max_position_embeddings", CS_KEY_COUNT, CS_AT(position.longest), 2048},
+    {"hidden_act", CS_KEY_ACT, CS_AT(layer.activation), 0},
+    {"layer_norm_eps", CS_KEY_REAL, CS_AT(layer.eps), 1e-12},
+    {"hidden_dropout_prob", CS_KEY_REAL, CS_AT(training.dropout), 0},
+    {"attention_probs_dropout_prob", CS_KEY_REAL, CS_AT(training.attention_dropout), 0},
+    {"type_vocab_size", CS_KEY_COUNT, CS_AT(shape.token_types), 2},
+    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(head.tied), 1},
+    {"head_dim", CS_KEY_INT_OR_NONE, CS_AT(shape.head_width), 0},
+    {"pad_token_id", CS_KEY_ID, CS_AT(ids.pad), 0},
+    {"bos_token_id", CS_KEY_ID, CS_AT(ids.bos), -1},
+    {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), -1},
+    {"rope_parameters rope_scaling rope_theta", CS_KEY_PAST, 0, 0},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+/* Names of the published files, which the class changes as it reads and writes. */
+#define LAYER "encoder.layers.N."
+static const cs_arch_tensor NOMIC_TENSORS[] = {
+    {"embed.token", "embeddings.word_embeddings"},
+    {"embed.type", "embeddings.token_type_embeddings"},
+    {"embed.norm", "emb_ln"},
+    {"layer.N.attention.norm", LAYER "norm1"},
+    {"layer.N.attention.qkv", LAYER "attn.Wqkv"},
+    {"layer.N.attention.output", LAYER "attn.out_proj"},
+    {"layer.N.mlp.norm", LAYER "norm2"},
+    {"layer.N.mlp.in", LAYER "mlp.{fc12,fc11}"},
+    {"layer.N.mlp.out", LAYER "mlp.fc2"},
+    {"head.dense", "/cls.predictions.transform.dense"},
+    {"head.norm", "/cls.predictions.transform.layer_norm"},
+    {"head", "/cls.predictions"},
+    {"output", "/cls.predictions.decoder"},
+    {"classifier.dense", "pooler.dense"},
+    {"classifier.output", "/classifier"},
+    {NULL, NULL},
+};
+
+const cs_arch_row cs_arch_nomic_bert = {
+    .name = "nomic_bert",
+    .class = "NomicBert",
+    .head = "ForMaskedLM",
+    .prefix = "nomic_bert.",
+    .head_follows = true,
+    .score = CS_SCORE_POOLER,
+    .drop_embed = true,
+    .plain = {CS_ARCH_USUAL, CS_ARCH_NO_IDS, HEAD, .layer.bias = true, .layer.norm_bias = true,
+              .layer.dense_bias = true, .layer.gated = true, .layer.eps = 1e-12,
+              .layer.activation = CS_ACT_SILU, .position.rotary = {.theta = 1000, .share = 1}},
+    .read = cs_rotary_read,
+    .keys = {cs_arch_sizes, NOMIC_KEYS},
+    .tensors = {NOMIC_TENSORS},
+};
