@@ -14,7 +14,7 @@
 #include "base/foreach_macro.h"
 #include "base/mem.h"
 #include "base/status.h"
-#include "io/parse.h"
+#include "io/number.h"
 #include "io/result.h"
 #include "io/table.h"
 

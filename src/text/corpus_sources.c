@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
-#include "io/parse.h"
+#include "io/number.h"
 #include "io/prepared.h"
 #include "io/share.h"
 #include "text/corpus_builder_private.h"
