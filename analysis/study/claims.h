@@ -73,9 +73,7 @@
 #pragma once
 
 #include "analysis/study/study.h"
-#include "base/status.h"
 #include "stats/decide.h"
-#include <stdint.h>
 
 /* --- sides: numbers of the tables of a study over several seeds, with their blocks --- */
 

@@ -10,8 +10,6 @@
 #include "cooc/store.h"
 #include "image/codes.h"
 #include "image/images.h"
-#include "io/result.h"
-#include "plan/objective.h"
 #include "plan/plan_file.h"
 #include "plan/sweep.h"
 #include "text/corpus.h"

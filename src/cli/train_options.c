@@ -9,7 +9,6 @@
 #include "cli/output.h"
 #include "io/file.h"
 #include "plan/parameter.h"
-#include "text/tokenizer.h"
 #include "train/specials.h"
 #include "train/updates.h"
 
