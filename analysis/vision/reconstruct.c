@@ -441,7 +441,7 @@ cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *images,
                .options = options,
                .r = &r,
                .width = reader->patches * reader->values};
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     float *truth = NULL;
     cs_status status = check_reader(reader, images, options);
     if (status == CS_OK)
@@ -489,7 +489,6 @@ cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *images,
     }
 done:
     cs_linear_fill_free(&s.fill);
-    cs_pool_free(&pool);
     cs_corpus_free(&corpus);
     cs_corpus_free(&coded);
     return CS_DELIVER(status, out, r, cs_reconstruction_free);
