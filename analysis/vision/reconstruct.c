@@ -431,7 +431,7 @@ cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *images,
                          const cs_reconstruct_options *options, const char *sheet,
                          cs_reconstruction *out)
 {
-    cs_corpus corpus = {0}, coded = {0};
+    CS_AUTO(cs_corpus) corpus = {0}, coded = {0};
     cs_reconstruction r = {.patches = reader->patches,
                            .ridge = (double)NAN,
                            .scores = CS_PICTURE_SCORES - !options->classifier};
@@ -489,8 +489,6 @@ cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *images,
     }
 done:
     cs_linear_fill_free(&s.fill);
-    cs_corpus_free(&corpus);
-    cs_corpus_free(&coded);
     return CS_DELIVER(status, out, r, cs_reconstruction_free);
 }
 
