@@ -105,7 +105,7 @@ block_matrix() {
         for (b = 1; b <= n; ++b) for (i = -1; i <= 0; ++i) for (j = -1; j <= 0; ++j) print 2 * b + i, 2 * b + j, (i == j ? 3 : 1) * (weighted ? b : 1) }' > blocks.mtx
 }
 
-# random_words DOCUMENTS WORDS SPREAD: texts of words w1 to w(e^SPREAD), of which the first are the most frequent.
+# random_words DOCUMENTS WORDS SPREAD: texts of words w1 to w(e^SPREAD); the first are the most frequent.
 random_words() { awk -v documents="$1" -v words="$2" -v spread="$3" 'BEGIN { srand(3); for (d = 0; d < documents; ++d) { for (i = 0; i < words; ++i) printf "w%d ", int(exp(rand() * spread)); print "" } }'; }
 
 # two_classes DOCUMENTS: labelled lines of random words, of cats and of trees in turn.
