@@ -7,11 +7,9 @@
 
 double max_abs_difference(const cs_dense *a, const cs_dense *b)
 {
-    double worst = 0;
-    for (int64_t j = 0; j < a->cols; ++j) {
-        worst = fmax(worst,
-                     LARGEST(i, 0, a->rows, fabs(a->data[i + j * a->ld] - b->data[i + j * b->ld])));
-    }
+    double worst =
+        LARGEST(j, 0, a->cols,
+                LARGEST(i, 0, a->rows, fabs(a->data[i + j * a->ld] - b->data[i + j * b->ld])));
     return worst;
 }
 
@@ -46,10 +44,8 @@ double orthonormality(const cs_dense *u)
 {
     AUTO_OK(cs_dense, gram, cs_dense_init(&gram, u->cols, u->cols));
     OK(cs_gemm(true, false, 1, u, u, 0, &gram));
-    double worst = 0;
-    for (int64_t j = 0; j < gram.cols; ++j) {
-        worst = fmax(worst, LARGEST(i, 0, gram.rows, fabs(gram.data[i + j * gram.ld] - (i == j))));
-    }
+    double worst = LARGEST(j, 0, gram.cols,
+                           LARGEST(i, 0, gram.rows, fabs(gram.data[i + j * gram.ld] - (i == j))));
     return worst;
 }
 

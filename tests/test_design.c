@@ -2,7 +2,7 @@
  * by central differences, closed forms where there are any, a text counted by hand. The same
  * programmes by scipy are tests/oracle/design_oracle.py. */
 #include "analysis/design/design.h"
-#include "analysis/design/sums_private.h"
+#include "analysis/design/family_private.h"
 #include "analysis/theorems/tradeoff.h"
 #include "base/threads.h"
 #include "io/json.h"

@@ -41,10 +41,9 @@ TEST(kernels_count_alike)
             all[n]->combine(16, 8, P, panel, c, keep, to);
             for (int e = 0; e < 16 * B; ++e) {
                 double want = keep ? w[e] : 0;
-                for (int q = 0; q < P; ++q) {
-                    want +=
-                        SUM(l, 0, B, panel[q][(8 + e / B) * B + l] * c[(q * B + l) * B + e % B]);
-                }
+                want +=
+                    SUM(q, 0, P,
+                        SUM(l, 0, B, panel[q][(8 + e / B) * B + l] * c[(q * B + l) * B + e % B]));
                 assert_true(to[e] == want);
             }
         }

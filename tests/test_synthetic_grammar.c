@@ -32,11 +32,9 @@ static cs_synthetic own_distribution(void **state, const char *more)
 static double inside(int symbol, int n, const int32_t *w)
 {
     if (n == 1) return w[0] < 0 ? 1 : word[symbol][w[0]];
-    double p = 0;
-    for (int b = 0; b < S; ++b) {
-        p += SUM(c, 0, S, rule[symbol][b][c] * inside(b, n / 2, w) * inside(c, n / 2, w + n / 2));
-    }
-    return p;
+    return SUM(
+        b, 0, S,
+        SUM(c, 0, S, rule[symbol][b][c] * inside(b, n / 2, w) * inside(c, n / 2, w + n / 2)));
 }
 
 static double sentence(const int32_t *w)

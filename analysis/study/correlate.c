@@ -8,7 +8,6 @@
 #include "base/auto.h"
 #include "io/digests.h"
 #include "io/number.h"
-#include "io/parse.h"
 #include "io/table.h"
 #include "stats/rank_correlation.h"
 
@@ -92,9 +91,7 @@ static cs_status put_marks(const char *pattern, const char *object, const char *
             return cs_fail(CS_ERR_INPUT, "object %s has no part for %c", object,
                            pattern[plain + 1]);
         }
-        char *longer = cs_format("%s%.*s%.*s", done, plain, pattern, mark ? length : 0, word);
-        cs_free(done);
-        done = longer;
+        cs_append(&done, "%.*s%.*s", plain, pattern, mark ? length : 0, word);
         pattern += plain + (mark ? 1 : 0) + part;
     }
     *out = done;

@@ -2,7 +2,6 @@
  * trace every point and redraw with `gnuplot -e "format='svg'" NAME.gp`. */
 #pragma once
 
-#include "base/status.h"
 #include "io/table.h"
 
 /* The scripts of plots/, NAME.gp each. */

@@ -29,8 +29,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "analysis/measures/mask_rank.h"
 #include "analysis/theorems/statement.h"
 #include "infer/hidden_states.h"

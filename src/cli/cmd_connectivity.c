@@ -17,7 +17,6 @@
 #include "cli/in_memory.h"
 #include "cli/output.h"
 #include "cli/results.h"
-#include "cooc/build_sequences.h"
 #include "io/json.h"
 #include "plan/spec.h"
 

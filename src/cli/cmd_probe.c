@@ -15,7 +15,6 @@
 #include "cli/model_options.h"
 #include "cli/output.h"
 #include "cli/results.h"
-#include "image/codes.h"
 #include "image/patches.h"
 #include "io/file.h"
 

@@ -15,7 +15,6 @@
 #include "cli/results.h"
 #include "cooc/ranked.h"
 #include "cooc/reduce.h"
-#include "cooc/spectrum.h"
 #include "cooc/spectrum_record.h"
 #include "io/file.h"
 #include "io/npy.h"

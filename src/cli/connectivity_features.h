@@ -2,10 +2,7 @@
  * of results about the language, above the table of all numbers. */
 #pragma once
 
-#include <stdio.h>
-
 #include "cli/opt.h"
-#include "io/table.h"
 
 /* --pairs --features --similarity --self --center --truth --force-unequal. */
 extern const cs_opt cs_group_features[];

@@ -11,8 +11,6 @@
 #include "image/codes.h"
 #include "image/images.h"
 #include "image/processor.h"
-#include "io/result.h"
-#include "plan/objective.h"
 #include "plan/plan_file.h"
 #include "plan/sweep.h"
 #include "text/corpus.h"

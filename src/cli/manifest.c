@@ -6,7 +6,6 @@
 #include <pcre2.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <utf8proc.h>
 #include <zip.h>

@@ -6,7 +6,6 @@
 #include "cli/groups.h"
 #include "cli/model_options.h"
 #include "cli/output.h"
-#include "cooc/build_sequences.h"
 #include "infer/document_pieces.h"
 #include "plan/ratio.h"
 

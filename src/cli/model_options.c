@@ -6,14 +6,12 @@
 
 #include "analysis/vision/picture_features.h"
 #include "base/auto.h"
-#include "cli/args.h"
 #include "cli/argument_kind.h"
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "image/image_sources.h"
 #include "infer/document_pieces.h"
 #include "io/safetensors.h"
-#include "tensor/device.h"
 
 const cs_opt cs_group_model_text[] = {
     CS_HEADING("Text that the model reads"),

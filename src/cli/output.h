@@ -6,14 +6,9 @@
  * replace. A result that did not converge is a result. */
 #pragma once
 
-#include <jansson.h>
-
 #include "base/progress.h"
-#include "base/status.h"
 #include "cli/opt.h"
-#include "io/result.h"
 #include "io/rows.h"
-#include "io/table.h"
 
 /* Progress on stderr, with the estimated time left: a bar on a terminal, a line a minute elsewhere.
  * Static lifetime; NULL under --quiet. */

@@ -4,15 +4,11 @@
 
 #include "analysis/theorems/statement.h"
 
-#include <stdint.h>
-
 #include "analysis/measures/language.h"
 #include "analysis/trained/predictions.h"
-#include "base/status.h"
 #include "cli/opt.h"
 #include "cooc/spectrum_record.h"
 #include "dist/comm.h"
-#include "io/result.h"
 #include "linalg/density.h"
 
 /* --against */

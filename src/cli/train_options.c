@@ -9,7 +9,6 @@
 #include "cli/output.h"
 #include "io/file.h"
 #include "plan/parameter.h"
-#include "text/tokenizer.h"
 #include "train/specials.h"
 #include "train/updates.h"
 
@@ -539,13 +538,8 @@ static cs_status take_same(const cs_args *args, const char *from, cs_tokenizer *
     cs_tokenizer *there = NULL;
     cs_status status = cs_args_read_tokenizer(args, from, &there);
     if (status == CS_OK) status = cs_tokenizer_match(from, there, *tokenizer);
-    if (status == CS_OK) {
-        cs_tokenizer_free(tokenizer);
-        *tokenizer = there;
-    } else {
-        cs_tokenizer_free(&there);
-    }
-    return status;
+    if (status == CS_OK) cs_tokenizer_free(tokenizer);
+    return CS_DELIVER(status, tokenizer, there, cs_tokenizer_free);
 }
 
 void cs_args_keep_some(const cs_args *args, cs_corpus *corpus)

@@ -10,8 +10,6 @@
 #include "cli/model_options.h"
 #include "cli/output.h"
 #include "cli/results.h"
-#include "cooc/build_sequences.h"
-#include "cooc/store.h"
 #include "io/file.h"
 #include "linalg/matrix_file.h"
 #include "plan/spec.h"

@@ -2,7 +2,6 @@
  * The file of a killed run stays, with a line for each file that the run had finished. */
 #pragma once
 
-#include <stdbool.h>
 #include <sys/stat.h>
 
 #include "base/status.h"

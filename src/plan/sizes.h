@@ -2,10 +2,6 @@
  * over it need no memory at any length. Private to src/plan and the toy model. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/status.h"
 #include "plan/objective.h"
 
 /* c(m) > 0, the expected number of tokens of one plan predicted from m others (bernoulli-masked: up

@@ -20,5 +20,4 @@ test_smoke() {
     ! grep -q '{{' r/report.html && grep -q '61.4 against 55.3' r/report.html && [ "$(grep -c 'src="data:image/png;base64,iVBOR' r/report.html)" = 6 ] || fail "the report is not filled"
 }
 
-check scales
-check smoke
+run_tests

@@ -160,15 +160,4 @@ test_roles_of_tokens() {
     done
 }
 
-check roles_of_tokens
-check round_trip
-check no_line_end_at_the_end
-check special_tokens
-check json_and_files
-check training_leaves_the_same_bytes
-check train_and_test_documents
-check word_lists
-check a_matrix_over_bpe
-check a_model_directory
-check bad_input
-check usage
+run_tests

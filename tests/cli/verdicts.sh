@@ -57,4 +57,4 @@ test_fresh_study() {
     exits 2 sh "$root/plots/pack.sh" r && exits 3 sh "$root/plots/pack.sh" r/v none && says "values.csv is missing"
 }
 
-for name in published_studies fresh_study; do check "$name"; done
+run_tests

@@ -10,7 +10,6 @@
 #include "image/picture.h"
 #include "io/gzip.h"
 #include "io/number.h"
-#include "io/parse.h"
 #include "io/table.h"
 #include "plan/expression.h"
 #include "plan/plan_file.h"
