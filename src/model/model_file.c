@@ -250,7 +250,8 @@ static cs_status check_left_over(const weights *w, const cs_model_config *config
         const char *name = cs_safetensors_at(w->file, i)->name;
         const char *prefix = cs_hf_prefix(config->arch);
         const bool head = w->other && strncmp(name, prefix, strlen(prefix)) != 0;
-        if (!w->used[i] && !head && !cs_hf_ignored(config, name)) {
+        const bool empty = cs_safetensors_at(w->file, i)->items == 0;
+        if (!w->used[i] && !empty && !head && !cs_hf_ignored(config, name)) {
             return cs_fail(CS_ERR_INPUT, "%s: the model of this configuration has no tensor %s",
                            cs_safetensors_path(w->file, cs_safetensors_at(w->file, i)), name);
         }
