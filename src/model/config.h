@@ -453,5 +453,8 @@ json_t *cs_model_config_json_of(const cs_model_config *config, json_t *source,
                                 json_t *trained) CS_MUST_CHECK;
 cs_status cs_model_config_parse(const char *where, const json_t *json,
                                 cs_model_config *out) CS_MUST_CHECK;
+/* The part of a config.json that a model of images is: vision_config of clip and siglip, whose text
+ * tower is not read; else the whole. Borrowed. */
+json_t *cs_config_of_images(json_t *json);
 /* The keys of a config.json that its architecture does not read, "A, B", allocated; NULL: none. */
 cs_status cs_config_unread(const json_t *json, cs_arch arch, char **names) CS_MUST_CHECK;

@@ -318,3 +318,11 @@ cs_status cs_config_unread(const json_t *json, cs_arch arch, char **names)
     }
     return CS_OK;
 }
+
+json_t *cs_config_of_images(json_t *json)
+{
+    const char *type = json_string_value(json_object_get(json, "model_type"));
+    json_t *images = json_object_get(json, "vision_config");
+    const bool both = type && (strcmp(type, "clip") == 0 || strcmp(type, "siglip") == 0);
+    return both && json_is_object(images) ? images : json;
+}

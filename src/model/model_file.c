@@ -519,9 +519,10 @@ static cs_status read_model(const char *dir, cs_backend *backend, keeping keep, 
 {
     weights *w = NULL;
     cs_model model = {0};
-    json_auto_t *json = NULL;
+    json_auto_t *whole = NULL;
     CS_AUTO_FREE char *path = cs_path_join(dir, "config.json");
-    cs_status status = path ? cs_json_read(path, &json) : CS_ERR_MEMORY;
+    cs_status status = path ? cs_json_read(path, &whole) : CS_ERR_MEMORY;
+    json_t *json = cs_config_of_images(whole);
     if (status == CS_OK) status = open_weights(dir, path, json, keep == TRAINED, &w);
     bool streamed = status == CS_OK && backend->streams &&
                     (keep == STREAMED || (keep == AS_FITS && too_large(w)));
