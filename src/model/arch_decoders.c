@@ -408,7 +408,7 @@ static const cs_arch_tensor COHERE_TENSORS[] = {
 #define DECODER .head = "ForCausalLM", .causal = true, .score = CS_SCORE_BARE, .prefix = "model."
 #define PLAIN(base, part)                                                                          \
     CS_ARCH_USUAL, CS_ARCH_NO_IDS, .position.rotary = {.theta = (base), .share = (part)},          \
-                                   .layer.bias = true
+                                   .layer.bias = true, .layer.eps = 1e-5
 #define SILU .layer.activation = CS_ACT_SILU
 #define RMS PLAIN(10000, 1), .layer.rms = true, .layer.gated = true
 #define LISTS cs_arch_sizes, DECODER_KEYS
@@ -484,7 +484,7 @@ const cs_arch_row cs_arch_olmo = {
     DECODER,
     .name = "olmo",
     .class = "Olmo",
-    .plain = {SILU, PLAIN(10000, 1), .layer.gated = true, .layer.no_gain = true, .layer.eps = 1e-5},
+    .plain = {SILU, PLAIN(10000, 1), .layer.gated = true, .layer.no_gain = true},
     .read = cs_rotary_read,
     .keys = {LISTS, OLMO_KEYS},
     .tensors = {cs_arch_llama_tensors},
