@@ -316,6 +316,34 @@ static void of_albert_relative(cs_model_config *c)
     of_albert(c);
 }
 
+/* Without a kink that a difference could step over. */
+static void of_quick_gelu(cs_model_config *c)
+{
+    c->layer.activation = CS_ACT_QUICK_GELU;
+    as_classifier(c);
+}
+
+static void of_factors(cs_model_config *c)
+{
+    c->scale.residual = 0.3;
+    c->scale.embed = 2;
+    as_classifier(c);
+}
+
+/* Gains of each head, and no rotary positions in the second layer. */
+static void of_own_gains(cs_model_config *c)
+{
+    c->attention.head_norm = CS_HEAD_NORM_EACH;
+    c->position.unturned[0] = 2;
+    as_classifier(c);
+}
+
+static void of_part_of_a_head(cs_model_config *c)
+{
+    c->shape.width = 16; /* a quarter of 8 columns turns */
+    as_classifier(c);
+}
+
 static void of_one_head(cs_model_config *c)
 {
     c->shape.heads = 1;
@@ -450,6 +478,14 @@ const model_case read_cases[] = {
     {"deberta-v2", CS_FORM_SINGLE, CS_ARCH_DEBERTA_V2, CE, of_distances},
     {"deberta-v2, shared, normed", CS_FORM_SINGLE, CS_ARCH_DEBERTA_V2, CE, of_distances_shared},
     {"deberta-v2, c2p", CS_FORM_SINGLE, CS_ARCH_DEBERTA_V2, CE, of_distances_of_keys},
+    {"gpt_bert", CS_FORM_SINGLE, CS_ARCH_GPT_BERT, CE, of_distances_shared},
+    {"ltg-bert", CS_FORM_SINGLE, CS_ARCH_LTG_BERT, CE, of_distances_shared},
+    {"olmo", CS_FORM_SINGLE, CS_ARCH_OLMO, CE, as_classifier},
+    {"olmo2", CS_FORM_SINGLE, CS_ARCH_OLMO2, CE, of_grouped_classes},
+    {"cohere", CS_FORM_SINGLE, CS_ARCH_COHERE, CE, of_own_gains},
+    {"granite", CS_FORM_SINGLE, CS_ARCH_GRANITE, CE, of_factors},
+    {"arcee", CS_FORM_SINGLE, CS_ARCH_ARCEE, CE, of_quick_gelu},
+    {"stablelm", CS_FORM_SINGLE, CS_ARCH_STABLELM, CE, of_part_of_a_head},
     {"bert, relative_key", CS_FORM_SINGLE, CS_ARCH_BERT, CE, relative_key},
     {"roberta, relative_key_query", CS_FORM_SINGLE, CS_ARCH_ROBERTA, CE, relative_key_query},
     {"albert, relative_key_query", CS_FORM_SINGLE, CS_ARCH_ALBERT, CE, of_albert_relative},

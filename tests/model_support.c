@@ -126,9 +126,9 @@ void world_open(model_world *world, backend_open open, const cs_model_config *co
     memset(world, 0, sizeof *world);
     OK(open(&world->backend));
     OK(cs_model_init(config, world->backend, options->training, &world->model));
+    fill_parameters(&world->model); /* mixtures of residual sums become constants of the network */
     OK(cs_network_build(&world->model, options, &world->net));
     OK(cs_run_init(&world->net.graph, &world->model.params, &world->run));
-    fill_parameters(&world->model);
 }
 
 void world_close(model_world *world)

@@ -310,7 +310,7 @@ TEST_IN_DIR(published_configurations_load)
     json_t *published = NULL, *entry, *name;
     size_t i, k;
     OK(cs_json_read("tests/golden/published_configs.json", &published));
-    assert_true(json_array_size(published) >= 29);
+    assert_true(json_array_size(published) >= 43);
     json_array_foreach(published, i, entry)
     {
         char golden[PATH], from[PATH], to[PATH];

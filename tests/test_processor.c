@@ -31,11 +31,11 @@ TEST(resized_images_have_pillows_bytes)
     uint8_t a[HIGH * WIDE], b[8 * 7];
     fill(a);
     for (int f = 0; f < CS_RESAMPLES; ++f) {
-        OK(cs_picture_resample(a, HIGH, WIDE, 1, (cs_resample)f, 3, 4, b));
+        OK(cs_picture_resample(a, HIGH, WIDE, 1, (cs_resample)f, 3, 4, NULL, b));
         assert_memory_equal(b, small[f], sizeof small[f]);
-        OK(cs_picture_resample(a, HIGH, WIDE, 1, (cs_resample)f, 8, 7, b));
+        OK(cs_picture_resample(a, HIGH, WIDE, 1, (cs_resample)f, 8, 7, NULL, b));
         assert_each(i, 0, 9, b[i / 3 * 3 * 7 + i % 3 * 3] == large[f][i]);
-        OK(cs_picture_resample(a, HIGH, WIDE, 1, (cs_resample)f, HIGH, WIDE, b));
+        OK(cs_picture_resample(a, HIGH, WIDE, 1, (cs_resample)f, HIGH, WIDE, NULL, b));
         assert_memory_equal(a, b, sizeof a);
     }
 }
@@ -77,7 +77,7 @@ TEST_IN_DIR(images_are_resized_and_cropped)
                          3, &p));
     assert_true(cs_processor_changes(&p, &m, 6, 8, 3));
     OK(cs_processor_images(&p, &m, 6, 8, 3, 1, &out));
-    OK(cs_picture_resample(pixel, HIGH, WIDE, 1, CS_RESAMPLE_BICUBIC, 14, 10, sized));
+    OK(cs_picture_resample(pixel, HIGH, WIDE, 1, CS_RESAMPLE_BICUBIC, 14, 10, NULL, sized));
     assert_true(out.height == 6 && out.width == 8 && out.channels == 3);
     for (int i = 0; i < 2 * 6 * 8 * 3; ++i) {
         const int at = i / 3 % 48;

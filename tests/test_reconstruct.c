@@ -222,6 +222,54 @@ TEST(filling_by_codes)
     }
 }
 
+/* Iterative decoding: one step without noise is the filling of one group. Codes depend on the seed
+ * and the number of the image alone. */
+TEST(drawing_by_confidence)
+{
+    for (const picture_form *form = picture_forms + 6; form->name; ++form) {
+        CS_AUTO_BY(free_training, training) t = make_picture_training(form, 1, NULL);
+        cs_patch_reader r = {0};
+        open_reader(&t, form, &r);
+        if (!r.model) continue;
+        int32_t hidden[COUNT * PATCHES], id[COUNT * PATCHES], first[COUNT * PATCHES];
+        float once[COUNT * PIXELS], drawn[COUNT * PIXELS];
+        double nll[COUNT], again[COUNT];
+        CS_AUTO_FREE float *values = NULL;
+        OK(cs_codes_values(t.model.codes, &t.corpus, NULL, &values));
+        draw_groups(1, hidden);
+        memcpy(id, t.corpus.token, sizeof id);
+        cs_draw_options o = {.steps = 1, .seed = 3};
+        OK(cs_patches_fill(&r, COUNT, values, NULL, id, hidden, 1, once));
+        OK(cs_patches_draw(&r, COUNT, values, NULL, hidden, NULL, &o, id, nll, drawn));
+        assert_memory_equal(once, drawn, sizeof once);
+        assert_each(i, 0, COUNT * PATCHES, hidden[i] > 0 || id[i] == t.corpus.token[i]);
+        assert_each(i, 0, COUNT, nll[i] > 0);
+        /* the codes drawn follow from seed and number, whatever else is in the pass */
+        o = (cs_draw_options){.steps = 3, .temperature = 1, .choice = 2, .seed = 3};
+        const int64_t number[COUNT] = {4, 0, 9};
+        memcpy(first, t.corpus.token, sizeof first);
+        OK(cs_patches_draw(&r, COUNT, values, NULL, hidden, number, &o, first, nll, drawn));
+        for (int64_t i = 0; i < COUNT; ++i) {
+            memcpy(id, t.corpus.token, sizeof id);
+            OK(cs_patches_draw(&r, 1, values + i * PIXELS, NULL, hidden + i * PATCHES, number + i,
+                               &o, id + i * PATCHES, again, once));
+            assert_memory_equal(id + i * PATCHES, first + i * PATCHES, PATCHES * sizeof *id);
+            assert_true(fabs(again[0] - nll[i]) < 1e-4);
+        }
+        o.seed = 4;
+        memcpy(id, t.corpus.token, sizeof id);
+        OK(cs_patches_draw(&r, COUNT, values, NULL, hidden, number, &o, id, nll, drawn));
+        assert_memory_not_equal(id, first, sizeof id);
+        /* all patches hidden */
+        assert_each(i, 0, COUNT * PATCHES, (hidden[i] = 1) == 1);
+        OK(cs_patches_draw(&r, COUNT, values, NULL, hidden, NULL, &o, id, nll, drawn));
+        o.steps = 0;
+        assert_fails(cs_patches_draw(&r, COUNT, values, NULL, hidden, NULL, &o, id, nll, drawn),
+                     CS_ERR_USAGE, "0 steps");
+        cs_patch_reader_close(&r);
+    }
+}
+
 /* --- whole runs --- */
 
 static double mean_of(const cs_reconstruction *r, int filler, int score)

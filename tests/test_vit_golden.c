@@ -16,7 +16,7 @@ enum {
     LAYERS = 3,
     OF_PATCH = 12,
     ROWS = N * (GRID + 1),
-    MOST_ROWS = N * (GRID + 2)
+    MOST_ROWS = N * (GRID + 3)
 };
 static const double TOLERANCE = 1e-5; /* float against double; values are of order one to ten */
 
@@ -92,7 +92,7 @@ static void check_states(const char *name)
     static const int64_t layer[] = {0, 1, 2};
     static kept ours;
     static double theirs[LAYERS * MOST_ROWS * WIDTH];
-    static const int32_t before[] = {0, 2};
+    static const int32_t before[] = {0, 2, 3};
     CS_AUTO(world) w = {0};
     world_open_of(&w, name);
     const int64_t extra = cs_model_config_extra(&w.model.config), rows = N * (GRID + extra);
@@ -123,8 +123,8 @@ TEST(states)
 /* A token of distillation, none at all, no bias and a norm of what is read, factors of columns. */
 TEST(states_of_other_classes)
 {
-    static const char *const name[] = {"deit", "ijepa", "clip", "siglip", "dinov2"};
-    assert_each(i, 0, 5, (check_states(name[i]), true));
+    static const char *const name[] = {"deit", "ijepa", "clip", "siglip", "dinov2", "registers"};
+    assert_each(i, 0, 6, (check_states(name[i]), true));
 }
 
 /* Outputs of the class token's last state. */

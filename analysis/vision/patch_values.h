@@ -40,3 +40,27 @@ void cs_patch_reader_close(cs_patch_reader *reader); /* accepts a zeroed object 
 cs_status cs_patches_fill(cs_patch_reader *reader, int64_t count, const float *real,
                           const float *extra, const int32_t *id, const int32_t *group,
                           int64_t groups, float *out) CS_MUST_CHECK;
+
+/* Iterative decoding of codes (MaskGIT: Chang et al. 2022, section 3.2; MAGE: Li et al. 2023). In step s
+ * of S a code is drawn for each of the hidden patches, N at first, and
+ *
+ *   n_s = min(max(1, floor(N cos(pi s / 2 S))), hidden - 1)
+ *
+ * of them stay hidden, n_S = 0: those whose confidence log p(code) + t (1 - s / S) G is least, G of
+ * the Gumbel distribution. */
+typedef struct {
+    int64_t steps;      /* S */
+    double temperature; /* logits are divided by it before codes are drawn; 0: the likeliest code */
+    double choice;      /* t; 0: no noise */
+    uint64_t seed;
+} cs_draw_options;
+
+/* As cs_patches_fill, for a model of codes. group: count x patches, 0: visible; all patches of an
+ * image may be hidden. number: count, of the images, which fix what is drawn together with the
+ * seed; NULL: 0, 1, .... id: codes of the images, and on return also those that were drawn. nll
+ * (NULL: not wanted): count, the sum of -log p of the codes when they were kept. CS_ERR_USAGE: no
+ * model of codes, steps below 1, a temperature that is negative. */
+cs_status cs_patches_draw(cs_patch_reader *reader, int64_t count, const float *real,
+                          const float *extra, const int32_t *group, const int64_t *number,
+                          const cs_draw_options *options, int32_t *id, double *nll,
+                          float *out) CS_MUST_CHECK;

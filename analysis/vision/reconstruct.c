@@ -333,9 +333,14 @@ static cs_status work(cs_patch_reader *reader, study *s, float *truth)
     const cs_processor *p = &reader->model->processor;
     const int64_t channels = s->images->channels;
     cs_processor_apply(p, channels, n * s->width, truth);
-    if (status == CS_OK)
+    if (status == CS_OK && s->options->draws > 0) {
+        const cs_draw_options o = {.steps = s->options->draws, .seed = s->options->seed};
+        status = cs_patches_draw(reader, n, truth, s->extra, s->group, s->r->picture, &o, s->id,
+                                 NULL, s->made[0]);
+    } else if (status == CS_OK) {
         status = cs_patches_fill(reader, n, truth, s->extra, s->id, s->group,
                                  groups > 0 ? groups : s->r->hidden, s->made[0]);
+    }
     cs_processor_undo(p, channels, n * s->width, truth);
     if (status == CS_OK) cs_processor_undo(p, channels, n * s->width, s->made[0]);
     cs_threads_blas_hold(true); /* pictures are the parallel items */

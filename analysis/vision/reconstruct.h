@@ -37,6 +37,7 @@ typedef struct {
     /* 1: at once; K: hidden patches in K groups of a drawn order, sizes that differ by at most one;
      * 0: patch by patch. */
     int64_t groups;
+    int64_t draws; /* of codes: steps of iterative decoding, likeliest codes; 0: by groups */
     /* images, drawn from the held-out ones (all if there are none); 0: all */
     int64_t limit;
     int64_t shown; /* images on the sheet */

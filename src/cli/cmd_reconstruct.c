@@ -10,16 +10,21 @@
 #include "cli/output.h"
 #include "image/image_sources.h"
 
-static cs_status read_decode(const cs_args *args, int64_t *groups)
+static cs_status read_decode(const cs_args *args, int64_t *groups, int64_t *draws)
 {
     const char *text = cs_args_text(args, "decode");
     *groups = strcmp(text, "token") == 0 ? 0 : 1;
+    *draws = 0;
+    if (strncmp(text, "confidence:", 11) == 0) {
+        return cs_parse_int(text + 11, "--decode confidence:K", 1, 1 << 20, draws);
+    }
     if (strncmp(text, "groups:", 7) == 0) {
         return cs_parse_int(text + 7, "--decode groups:K", 1, 1 << 20, groups);
     }
     return *groups == 0 || strcmp(text, "once") == 0
                ? CS_OK
-               : cs_fail(CS_ERR_USAGE, "--decode must be once, groups:K or token, not '%s'", text);
+               : cs_fail(CS_ERR_USAGE,
+                         "--decode must be once, groups:K, token or confidence:K, not '%s'", text);
 }
 
 /* train NULL: the baselines are fitted on the training side of `images`. */
@@ -36,7 +41,7 @@ static cs_status reconstruct(cs_args *args, cs_model_text *t, const cs_images *t
     CS_AUTO(cs_model_text) classifier = {0};
     const char *sheet = NULL, *of = cs_args_text(args, "perceptual");
     CS_ARGS_FIELDS(args, &o, mask_ratio, limit, shown, batch, seed, threads);
-    cs_status status = read_decode(args, &o.groups);
+    cs_status status = read_decode(args, &o.groups, &o.draws);
     o.blocks = cs_args_is(args, "masks", "blocks");
     if (status == CS_OK) status = cs_patch_reader_open(&t->model, &t->kind, o.batch, &reader);
     if (status == CS_OK && of) status = cs_args_model_open(args, of, &classifier);
@@ -103,9 +108,10 @@ static const cs_opt reconstruct_options[] = {
             "Share of each image's patches that are hidden, rounded: at least one, never all."),
     CS_CHOICE("masks", "uniform|blocks", "uniform",
               "Hide patches uniformly, or in blocks as block-masked does."),
-    CS_TEXT("decode", "once|groups:K|token", "once",
-            "Predict hidden patches at once, in K groups of a random order, or one by one. Later "
-            "patches see the values predicted before."),
+    CS_TEXT("decode", "once|groups:K|token|confidence:K", "once",
+            "Predict hidden patches at once, in K groups of a random order, one by one, or in K "
+            "steps, the most confident codes first (MaskGIT). Later patches see those predicted "
+            "before."),
     CS_TEXT("perceptual", "MODEL", NULL,
             "A classifier of such images (cospec finetune --save-model, in DIR/runs): adds the "
             "distance in its features, which is not LPIPS."),

@@ -10,7 +10,7 @@
 #include "image/field.h"
 #include "image/image_sources.h"
 #include "io/file.h"
-#include "io/parse.h"
+#include "io/number.h"
 #include "text/synthetic.h"
 
 cs_status cs_args_no_pictures(const char *what, const char *source)
@@ -79,7 +79,7 @@ static cs_status fit_now(const cs_args *args, const cs_image_fit *fit, bool give
     return CS_OK;
 }
 
-static void note_images(const cs_args *args, const char *source, bool given, const cs_images *m)
+static void note_images(cs_args *args, const char *source, bool given, const cs_images *m)
 {
     if (m->skipped > 0)
         cs_output_note(args, "%s: skipped %" PRId64 " files, not images: %s%s", source, m->skipped,

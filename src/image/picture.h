@@ -7,7 +7,7 @@
  *   1, 2, 4 bits, palettes   expanded
  *   transparency   composed over white: round((v a + 255 (255 - a)) / 255)
  *   EXIF rotation  applied (orientations 1..8), of JPEG, PNG, WebP and TIFF files
- *   CMYK, YCCK     refused: their colours depend on a colour profile
+ *   CMYK, YCCK     of JPEG files, as Pillow converts them, without a profile; of TIFF files refused
  *   gamma, profiles   not applied; interlaced, progressive, animated (the first frame): as they are
  * The header is checked before memory is allocated: at most 65,535 rows and columns and 2^28
  * values, and no more than the free memory. Damaged data are an error, also where a decoder would

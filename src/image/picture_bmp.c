@@ -54,7 +54,7 @@ static cs_status read_masks(bmp *b, int64_t header)
 
 static cs_status read_palette(bmp *b, int64_t header, uint32_t used)
 {
-    b->colours = used > 0 ? used : 1 << b->bits;
+    b->colours = used > 0 ? used : 1U << b->bits;
     b->palette = FILE_HEADER + header;
     b->grey = true;
     if (b->colours > MOST_COLOURS || b->palette + b->colours * b->entry > b->size) {
@@ -78,8 +78,8 @@ static cs_status read_header(bmp *b)
     }
     b->data = word(b, 10, 4);
     b->entry = core ? 3 : 4;
-    b->width = core ? word(b, 18, 2) : (int32_t)word(b, 18, 4);
-    b->height = core ? word(b, 20, 2) : (int32_t)word(b, 22, 4);
+    b->width = (int32_t)(core ? word(b, 18, 2) : word(b, 18, 4));
+    b->height = (int32_t)(core ? word(b, 20, 2) : word(b, 22, 4));
     b->bits = (int)word(b, core ? 24 : 28, 2);
     b->form = header >= 40 ? (int)word(b, 30, 4) : PLAIN;
     b->down = b->height < 0;

@@ -26,6 +26,7 @@ typedef struct {
     bool without_end; /* the file lacks EOI */
     int orientation;
     cs_picture picture;
+    uint8_t *inks; /* a row of CMYK; NULL: of other colours */
 } jpeg_work;
 
 static void jpeg_on_error(j_common_ptr jpeg)
@@ -85,6 +86,18 @@ static int orientation(const jpeg_work *w)
     return found;
 }
 
+/* A row of CMYK, inverted as Adobe's programs and so all files have it, as Pillow makes it colours,
+ * without a profile. */
+static void colours_of(const uint8_t *inks, int64_t width, uint8_t *to)
+{
+    for (int64_t x = 0; x < width; ++x, inks += 4) {
+        for (int c = 0; c < 3; ++c) {
+            const int product = (255 - inks[c]) * inks[3] + 128;
+            *to++ = (uint8_t)(inks[3] - (((product >> 8) + product) >> 8));
+        }
+    }
+}
+
 static void jpeg_decode(jpeg_work *w, const uint8_t *bytes, int64_t size, bool sizes_only)
 {
     struct jpeg_decompress_struct *j = &w->jpeg;
@@ -95,26 +108,24 @@ static void jpeg_decode(jpeg_work *w, const uint8_t *bytes, int64_t size, bool s
     jpeg_mem_src(j, bytes, (unsigned long)size);
     (void)jpeg_read_header(j, TRUE);
     w->orientation = orientation(w); /* the markers are freed with the last row */
-    if (j->jpeg_color_space == JCS_CMYK || j->jpeg_color_space == JCS_YCCK) {
-        w->status = cs_fail(CS_ERR_INPUT,
-                            "%s: CMYK colours are not supported; convert the picture to RGB first",
-                            w->name);
-        return;
-    }
+    const bool cmyk = j->jpeg_color_space == JCS_CMYK || j->jpeg_color_space == JCS_YCCK;
     *p = (cs_picture){.height = j->image_height,
                       .width = j->image_width,
                       .channels = j->jpeg_color_space == JCS_GRAYSCALE ? 1 : 3};
     w->status = cs_picture_check_size(w->name, p->height, p->width, p->channels);
     if (w->status != CS_OK || sizes_only) return;
-    j->out_color_space = p->channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    j->out_color_space = p->channels == 1 ? JCS_GRAYSCALE : cmyk ? JCS_CMYK : JCS_RGB;
     j->dct_method = JDCT_ISLOW;
     p->pixel = cs_alloc(p->height * p->width * p->channels, 1);
-    w->status = p->pixel ? CS_OK : CS_ERR_MEMORY;
-    if (!p->pixel) return;
+    w->inks = cmyk ? cs_alloc(p->width, 4) : NULL;
+    w->status = p->pixel && (w->inks || !cmyk) ? CS_OK : CS_ERR_MEMORY;
+    if (w->status != CS_OK) return;
     (void)jpeg_start_decompress(j);
     while (j->output_scanline < j->output_height) {
-        JSAMPROW row = p->pixel + (int64_t)j->output_scanline * p->width * p->channels;
+        uint8_t *to = p->pixel + (int64_t)j->output_scanline * p->width * p->channels;
+        JSAMPROW row = cmyk ? w->inks : to;
         (void)jpeg_read_scanlines(j, &row, 1);
+        if (cmyk) colours_of(row, p->width, to);
     }
     const bool lacking = lacks_scans(j); /* known before the state is freed */
     (void)jpeg_finish_decompress(j);
@@ -142,5 +153,6 @@ cs_status cs_jpeg_decode(const char *name, const uint8_t *bytes, int64_t size, b
     jpeg_decode_or_jump(&w, bytes, size, sizes_only);
     if (w.status == CS_OK) w.status = cs_picture_turn(w.orientation, &w.picture);
     jpeg_destroy_decompress(&w.jpeg);
+    cs_free(w.inks);
     return CS_DELIVER(w.status, out, w.picture, cs_picture_free);
 }

@@ -307,17 +307,11 @@ cs_status cs_image_fit_pixels(const cs_image_fit *fit, const uint8_t *from, int6
                               int64_t width, int64_t channels, const cs_image_sizes *sizes,
                               uint8_t *to)
 {
-    const int64_t top = (sizes->height - sizes->crop_height) / 2,
-                  left = (sizes->width - sizes->crop_width) / 2,
-                  wide = sizes->crop_width * channels;
-    CS_AUTO_FREE uint8_t *sized = cs_alloc(sizes->height * sizes->width * channels, 1);
-    if (!sized) return CS_ERR_MEMORY;
-    cs_status status = cs_picture_resample(from, height, width, channels, fit->processor->filter,
-                                           sizes->height, sizes->width, sized);
-    for (int64_t y = 0; y < sizes->crop_height && status == CS_OK; ++y) {
-        memcpy(to + y * wide, sized + ((top + y) * sizes->width + left) * channels, (size_t)wide);
-    }
-    return status;
+    const cs_window centre = {(sizes->height - sizes->crop_height) / 2,
+                              (sizes->width - sizes->crop_width) / 2, sizes->crop_height,
+                              sizes->crop_width};
+    return cs_picture_resample(from, height, width, channels, fit->processor->filter, sizes->height,
+                               sizes->width, &centre, to);
 }
 
 bool cs_processor_changes(const cs_processor *p, const cs_images *images, int64_t height,

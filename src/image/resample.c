@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/ints.h"
 #include "base/mem.h"
 
-enum { BITS = 22 };
+enum { BITS = 22, HALF = 1 << (BITS - 1) };
 
 static double sinc(double x)
 {
@@ -91,78 +92,124 @@ static cs_status make_line(cs_resample filter, int64_t inputs, int64_t outputs, 
     return made ? CS_OK : CS_ERR_MEMORY;
 }
 
-/* `lines` lines of inputs, `apart` between neighbours of a line and `next` between lines; the same
- * of outputs. */
-typedef struct {
-    int64_t lines, apart, next;
-} layout;
-
-static void run_line(const line *l, int64_t outputs, const uint8_t *from, layout in, layout out,
-                     uint8_t *to)
+static uint8_t byte_of(int32_t sum)
 {
-    for (int64_t y = 0; y < in.lines; ++y) {
-        for (int64_t x = 0; x < outputs; ++x) {
-            const int32_t *w = l->weight + x * l->most;
-            const uint8_t *at = from + y * in.next + l->first[x] * in.apart;
-            int64_t sum = 1 << (BITS - 1);
-            for (int64_t i = 0; i < l->count[x]; ++i) {
-                sum += (int64_t)w[i] * at[i * in.apart];
+    sum >>= BITS;
+    return (uint8_t)(sum < 0 ? 0 : sum > 255 ? 255 : sum);
+}
+
+/* Outputs first .. first + count - 1 of a row of `channels` values a pixel. */
+static void run_row(const line *l, const uint8_t *from, int64_t channels, int64_t first,
+                    int64_t count, uint8_t *to)
+{
+    for (int64_t x = first; x < first + count; ++x) {
+        const int32_t *w = l->weight + x * l->most;
+        const uint8_t *at = from + l->first[x] * channels;
+        if (channels == 3) {
+            int32_t sum[3] = {HALF, HALF, HALF};
+            for (int64_t i = 0; i < l->count[x]; ++i, at += 3) {
+                sum[0] += w[i] * at[0];
+                sum[1] += w[i] * at[1];
+                sum[2] += w[i] * at[2];
             }
-            sum >>= BITS;
-            to[y * out.next + x * out.apart] = (uint8_t)(sum < 0 ? 0 : sum > 255 ? 255 : sum);
+            for (int c = 0; c < 3; ++c) {
+                *to++ = byte_of(sum[c]);
+            }
+            continue;
+        }
+        for (int64_t c = 0; c < channels; ++c) {
+            int32_t sum = HALF;
+            for (int64_t i = 0; i < l->count[x]; ++i) {
+                sum += w[i] * at[i * channels + c];
+            }
+            *to++ = byte_of(sum);
+        }
+    }
+}
+
+/* Output y of columns, `wide` of them; from: row `top` of the inputs and those below it. */
+static void run_columns(const line *l, const uint8_t *from, int64_t top, int64_t wide, int64_t y,
+                        uint8_t *to)
+{
+    enum { AT_ONCE = 32 };
+    const int32_t *w = l->weight + y * l->most;
+    const uint8_t *first = from + (l->first[y] - top) * wide;
+    for (int64_t x = 0; x < wide; x += AT_ONCE) {
+        const int64_t n = cs_least(AT_ONCE, wide - x);
+        int32_t sum[AT_ONCE];
+        for (int k = 0; k < AT_ONCE; ++k) {
+            sum[k] = HALF;
+        }
+        for (int64_t i = 0; i < l->count[y]; ++i) {
+            const uint8_t *at = first + i * wide + x;
+            if (n == AT_ONCE) {
+                for (int k = 0; k < AT_ONCE; ++k) {
+                    sum[k] += w[i] * at[k];
+                }
+            } else {
+                for (int k = 0; k < n; ++k) {
+                    sum[k] += w[i] * at[k];
+                }
+            }
+        }
+        for (int k = 0; k < n; ++k) {
+            to[x + k] = byte_of(sum[k]);
         }
     }
 }
 
 /* The input of each output of `nearest`: the sums are Pillow's, term by term. */
 static void nearest(const uint8_t *from, int64_t height, int64_t width, int64_t channels,
-                    int64_t to_height, int64_t to_width, uint8_t *to)
+                    int64_t to_height, int64_t to_width, const cs_window *part, uint8_t *to)
 {
     const double down = (double)height / (double)to_height,
                  right = (double)width / (double)to_width;
     double y = down * 0.5;
-    for (int64_t v = 0; v < to_height; ++v, y += down) {
+    for (int64_t v = 0; v < part->top + part->height; ++v, y += down) {
         const int64_t row = (int64_t)y < height ? (int64_t)y : height - 1;
         double x = right * 0.5;
-        for (int64_t u = 0; u < to_width; ++u, x += right) {
+        for (int64_t u = 0; u < part->left + part->width && v >= part->top; ++u, x += right) {
             const int64_t column = (int64_t)x < width ? (int64_t)x : width - 1;
-            memcpy(to + (v * to_width + u) * channels, from + (row * width + column) * channels,
-                   (size_t)channels);
+            if (u < part->left) continue;
+            memcpy(to, from + (row * width + column) * channels, (size_t)channels);
+            to += channels;
         }
     }
 }
 
-/* All channels of an image along its rows, or along its columns if `down`. */
-static void run_pass(const line *l, bool down, const uint8_t *from, int64_t height, int64_t width,
-                     int64_t channels, int64_t outputs, uint8_t *to)
-{
-    const layout rows = {height, channels, width * channels},
-                 columns = {width, width * channels, channels},
-                 out = {height, channels, outputs * channels};
-    for (int64_t c = 0; c < channels; ++c) {
-        run_line(l, outputs, from + c, down ? columns : rows, down ? columns : out, to + c);
-    }
-}
-
 cs_status cs_picture_resample(const uint8_t *from, int64_t height, int64_t width, int64_t channels,
-                              cs_resample filter, int64_t to_height, int64_t to_width, uint8_t *to)
+                              cs_resample filter, int64_t to_height, int64_t to_width,
+                              const cs_window *window, uint8_t *to)
 {
+    const cs_window whole = {0, 0, to_height, to_width}, *part = window ? window : &whole;
     CS_AUTO(line) across = {0}, down = {0};
     if (filter == CS_RESAMPLE_NEAREST || (height == to_height && width == to_width)) {
-        nearest(from, height, width, channels, to_height, to_width, to);
+        nearest(from, height, width, channels, to_height, to_width, part, to);
         return CS_OK;
     }
-    const bool one = height == to_height || width == to_width, columns = width == to_width;
-    CS_AUTO_FREE uint8_t *half = cs_alloc(height * to_width * channels, 1);
-    cs_status status = half ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK) status = make_line(filter, width, to_width, &across);
+    cs_status status = make_line(filter, width, to_width, &across);
     if (status == CS_OK) status = make_line(filter, height, to_height, &down);
-    if (status == CS_OK && one) {
-        run_pass(columns ? &down : &across, columns, from, height, width, channels,
-                 columns ? to_height : to_width, to);
-    } else if (status == CS_OK) {
-        run_pass(&across, false, from, height, width, channels, to_width, half);
-        run_pass(&down, true, half, height, to_width, channels, to_height, to);
+    if (status != CS_OK) return status;
+    /* A side that keeps its length is not resampled. */
+    const bool rows = width != to_width, columns = height != to_height;
+    const int64_t last = part->top + part->height - 1,
+                  top = columns ? down.first[part->top] : part->top,
+                  end = columns ? down.first[last] + down.count[last] : last + 1,
+                  wide = part->width * channels;
+    CS_AUTO_FREE uint8_t *half = cs_alloc((end - top) * wide, 1);
+    if (!half) return CS_ERR_MEMORY;
+    for (int64_t y = top; y < end; ++y) {
+        const uint8_t *row = from + y * width * channels;
+        uint8_t *made = half + (y - top) * wide;
+        if (rows) {
+            run_row(&across, row, channels, part->left, part->width, made);
+        } else {
+            memcpy(made, row + part->left * channels, (size_t)wide);
+        }
     }
-    return status;
+    for (int64_t y = 0; y < part->height && columns; ++y) {
+        run_columns(&down, half, top, wide, part->top + y, to + y * wide);
+    }
+    if (!columns) memcpy(to, half, (size_t)(part->height * wide));
+    return CS_OK;
 }

@@ -22,7 +22,13 @@ typedef enum {
     CS_RESAMPLES
 } cs_resample;
 
-/* from: height x width x channels; to: to_height x to_width x channels. CS_ERR_MEMORY. */
+/* A part of the outputs. */
+typedef struct {
+    int64_t top, left, height, width;
+} cs_window;
+
+/* from: height x width x channels, resampled to to_height x to_width; to: the outputs of `window`
+ * (NULL: all). CS_ERR_MEMORY. */
 cs_status cs_picture_resample(const uint8_t *from, int64_t height, int64_t width, int64_t channels,
                               cs_resample filter, int64_t to_height, int64_t to_width,
-                              uint8_t *to) CS_MUST_CHECK;
+                              const cs_window *window, uint8_t *to) CS_MUST_CHECK;

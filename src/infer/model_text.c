@@ -126,7 +126,8 @@ cs_status cs_model_text_around(const cs_model_text *t, const char *special, cs_s
     const bool begins =
         t->kind.trained_here && c->head.classes > 0 && c->head.readout == CS_READ_FIRST;
     *out = (cs_special_tokens){0};
-    static const int32_t of_pictures[] = {0, 2};
+    static const int32_t of_pictures[] = {0,  2,  3,  4,  5,  6,  7,  8, 9,
+                                          10, 11, 12, 13, 14, 15, 16, 17};
     if (cs_model_config_extra(c) > 0 || c->picture.patch > 0) { /* the class token */
         *out = (cs_special_tokens){.before = of_pictures, .befores = cs_model_config_extra(c)};
         return CS_OK;

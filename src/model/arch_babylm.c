@@ -99,7 +99,7 @@ static const cs_arch_tensor GPT_TENSORS[] = {
     .own_code = true, .score = CS_SCORE_DENSE, .drop_embed = true, .read = babylm_read
 #define BABYLM_PLAIN                                                                               \
     CS_ARCH_USUAL, CS_ARCH_NO_IDS,                                                                 \
-        .layer.bias = true, .layer.qkv_bias = true, .layer.output_bias = true,                     \
+        .layer.eps = 1e-5, .layer.bias = true, .layer.qkv_bias = true, .layer.output_bias = true,  \
         .layer.norm_bias = true, .layer.dense_bias = true, .layer.activation = CS_ACT_GELU_TANH,   \
         .layer.gated = true, .layer.inner_norm = true, .layer.no_gain = true,                      \
         .layer.embed_norm = true, .head.norm = true, .head.transform = true,                       \

@@ -14,7 +14,6 @@
 static const cs_arch_key DECODER_KEYS[] = {
     {"num_key_value_heads", CS_KEY_INT_OR_NONE, CS_AT(shape.kv_heads), 0},
     {"hidden_act", CS_KEY_ACT, CS_AT(layer.activation), 0},
-    {"attention_dropout", CS_KEY_REAL, CS_AT(training.attention_dropout), 0},
     {"pad_token_id", CS_KEY_ID, CS_AT(ids.pad), -1},
     {"bos_token_id", CS_KEY_ID, CS_AT(ids.bos), -1},
     {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), -1},
@@ -45,12 +44,17 @@ static const cs_arch_key DECODER_KEYS[] = {
     {                                                                                              \
         "num_key_value_heads", CS_KEY_INT_OR_NONE, CS_AT(shape.kv_heads), absent                   \
     }
+#define DROPOUT                                                                                    \
+    {                                                                                              \
+        "attention_dropout", CS_KEY_REAL, CS_AT(training.attention_dropout), 0                     \
+    }
 #define END                                                                                        \
     {                                                                                              \
         NULL, CS_KEY_PAST, 0, 0                                                                    \
     }
 
 static const cs_arch_key GEMMA_KEYS[] = {
+    DROPOUT,
     {"head_dim", CS_KEY_COUNT, CS_AT(shape.head_width), 256},
     KEY_HEADS(16),
     RMS_EPS(1e-6),
@@ -74,6 +78,7 @@ static const cs_arch_key GEMMA3_KEYS[] = {
 };
 
 static const cs_arch_key STARCODER2_KEYS[] = {
+    DROPOUT,
     HEAD_DIM,
     KEY_HEADS(2),
     TIED,
@@ -88,6 +93,7 @@ static const cs_arch_key STARCODER2_KEYS[] = {
 };
 
 static const cs_arch_key STABLELM_KEYS[] = {
+    DROPOUT,
     KEY_HEADS(32),
     {"layer_norm_eps", CS_KEY_REAL, CS_AT(layer.eps), 1e-5},
     {"use_qkv_bias", CS_KEY_BOOL, CS_AT(layer.qkv_bias), 0},
@@ -100,6 +106,7 @@ static const cs_arch_key STABLELM_KEYS[] = {
 };
 
 static const cs_arch_key ARCEE_KEYS[] = {
+    DROPOUT,
     HEAD_DIM,
     RMS_EPS(1e-5),
     BIAS_OF_ATTENTION(0),
@@ -108,6 +115,7 @@ static const cs_arch_key ARCEE_KEYS[] = {
 };
 
 static const cs_arch_key NEMOTRON_KEYS[] = {
+    DROPOUT,
     HEAD_DIM,
     BIAS_OF_ATTENTION(0),
     {"norm_eps", CS_KEY_REAL, CS_AT(layer.eps), 1e-5},
@@ -117,17 +125,11 @@ static const cs_arch_key NEMOTRON_KEYS[] = {
 };
 
 static const cs_arch_key OLMO_KEYS[] = {
-    HEAD_DIM,
-    BIAS_OF_ATTENTION(0),
-    {"clip_qkv", CS_KEY_ONLY, 0, 0},
-    END,
+    DROPOUT, HEAD_DIM, BIAS_OF_ATTENTION(0), {"clip_qkv", CS_KEY_ONLY, 0, 0}, END,
 };
 
 static const cs_arch_key OLMO2_KEYS[] = {
-    HEAD_DIM,
-    RMS_EPS(1e-5),
-    BIAS_OF_ATTENTION(0),
-    END,
+    DROPOUT, HEAD_DIM, RMS_EPS(1e-5), BIAS_OF_ATTENTION(0), END,
 };
 
 static const cs_arch_key OLMO3_KEYS[] = {
@@ -137,6 +139,7 @@ static const cs_arch_key OLMO3_KEYS[] = {
 };
 
 static const cs_arch_key EXAONE4_KEYS[] = {
+    DROPOUT,
     HEAD_DIM,
     KEY_HEADS(32),
     RMS_EPS(1e-5),
@@ -146,6 +149,7 @@ static const cs_arch_key EXAONE4_KEYS[] = {
 };
 
 static const cs_arch_key SMOLLM3_KEYS[] = {
+    DROPOUT,
     HEAD_DIM,
     KEY_HEADS(4),
     RMS_EPS(1e-6),
@@ -158,6 +162,7 @@ static const cs_arch_key SMOLLM3_KEYS[] = {
 };
 
 static const cs_arch_key GRANITE_KEYS[] = {
+    DROPOUT,
     HEAD_DIM,
     RMS_EPS(1e-6),
     BIAS_OF_ATTENTION(0),
@@ -170,6 +175,7 @@ static const cs_arch_key GRANITE_KEYS[] = {
 };
 
 static const cs_arch_key COHERE_KEYS[] = {
+    DROPOUT,
     HEAD_DIM,
     TIED,
     BIAS_OF_ATTENTION(0),
@@ -180,6 +186,7 @@ static const cs_arch_key COHERE_KEYS[] = {
 };
 
 static const cs_arch_key GLM4_KEYS[] = {
+    DROPOUT,
     {"head_dim", CS_KEY_COUNT, CS_AT(shape.head_width), 128},
     KEY_HEADS(2),
     RMS_EPS(1.5625e-7),
@@ -200,6 +207,7 @@ static const cs_arch_key ERNIE_KEYS[] = {
 };
 
 static const cs_arch_key PHI3_KEYS[] = {
+    DROPOUT,
     HEAD_DIM,
     RMS_EPS(1e-5),
     {"sliding_window", CS_KEY_INT_OR_NONE, CS_AT(attention.window), 0},
@@ -400,7 +408,7 @@ static const cs_arch_tensor COHERE_TENSORS[] = {
 #define DECODER .head = "ForCausalLM", .causal = true, .score = CS_SCORE_BARE, .prefix = "model."
 #define PLAIN(base, part)                                                                          \
     CS_ARCH_USUAL, CS_ARCH_NO_IDS, .position.rotary = {.theta = (base), .share = (part)},          \
-                                   .layer.bias = true
+                                   .layer.bias = true, .layer.eps = 1e-5
 #define SILU .layer.activation = CS_ACT_SILU
 #define RMS PLAIN(10000, 1), .layer.rms = true, .layer.gated = true
 #define LISTS cs_arch_sizes, DECODER_KEYS
@@ -476,7 +484,7 @@ const cs_arch_row cs_arch_olmo = {
     DECODER,
     .name = "olmo",
     .class = "Olmo",
-    .plain = {SILU, PLAIN(10000, 1), .layer.gated = true, .layer.no_gain = true, .layer.eps = 1e-5},
+    .plain = {SILU, PLAIN(10000, 1), .layer.gated = true, .layer.no_gain = true},
     .read = cs_rotary_read,
     .keys = {LISTS, OLMO_KEYS},
     .tensors = {cs_arch_llama_tensors},

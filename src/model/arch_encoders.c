@@ -5,7 +5,7 @@
 #include "model/rotary.h"
 
 static const cs_arch_key MPNET_KEYS[] = {
-    /* buckets are 32 whatever the file says, but the table has rows for as many as it says */
+    /* the class has 32 buckets whatever the file says, and a table with the rows of the file */
     {"relative_attention_num_buckets", CS_KEY_INT, CS_AT(position.relative_buckets), 32},
     {"pad_token_id", CS_KEY_ID, CS_AT(ids.pad), 1},
     {"bos_token_id", CS_KEY_ID, CS_AT(ids.bos), 0},

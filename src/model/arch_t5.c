@@ -67,7 +67,8 @@ static cs_status t5_decoder(const char *where, const json_t *json, cs_model_conf
 {
     const json_t *scaled = json_object_get(json, "scale_decoder_outputs");
     cs_decoder_config *d = &config->decoder;
-    if (scaled && !json_is_boolean(scaled)) {
+    if (cs_arch_knows(config->arch, "scale_decoder_outputs") && scaled &&
+        !json_is_boolean(scaled)) {
         return cs_fail(CS_ERR_INPUT, "%s: 'scale_decoder_outputs' is neither true nor false",
                        where);
     }

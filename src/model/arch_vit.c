@@ -153,6 +153,7 @@ static cs_status tower_read(const char *where, const json_t *json, cs_model_conf
 {
     const cs_status status = no_head(where, json);
     config->head.absent = true;
+    config->shape.vocab = 2 + config->picture.registers;
     return status == CS_OK ? vit_read(where, json, config) : status;
 }
 
@@ -204,6 +205,12 @@ static const cs_arch_key DINOV2_KEYS[] = {
     {"layerscale_value drop_path_rate use_mask_token apply_layernorm reshape_hidden_states "
      "out_features out_indices stage_names intermediate_size",
      CS_KEY_PAST, 0, 0},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+static const cs_arch_key REGISTER_KEYS[] = {
+    {"patch_size", CS_KEY_INT, CS_AT(picture.patch), 16},
+    {"num_register_tokens", CS_KEY_INT, CS_AT(picture.registers), 4},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
@@ -266,6 +273,7 @@ const cs_arch_row cs_arch_clip_vision_model = {
     .prefix = "vision_model.",
     .begins = 1,
     .plain_patches = true,
+    .past = {"text_model.", "text_projection.", "visual_projection.", "logit_scale"},
     .token = {".embeddings.class_embedding"},
     .plain = {VIT_PLAIN_OF(2), .layer.embed_norm = true, .head.norm = true},
     .read = tower_read,
@@ -278,11 +286,24 @@ const cs_arch_row cs_arch_siglip_vision_model = {
     .name = "siglip_vision_model",
     .class = "SiglipVision",
     .prefix = "vision_model.",
-    .past = {"head.", "vision_model.head."},
+    .past = {"head.", "vision_model.head.", "text_model.", "logit_"},
     .plain = {VIT_PLAIN_OF(2)},
     .read = tower_read,
     .keys = {TOWER_KEYS, SIGLIP_KEYS},
     .tensors = {TOWER_TENSORS},
+};
+
+const cs_arch_row cs_arch_dinov2_with_registers = {
+    READ_ROW,
+    .name = "dinov2_with_registers",
+    .class = "Dinov2WithRegisters",
+    .prefix = "dinov2_with_registers.",
+    .begins = 1,
+    .token = {"embeddings.cls_token", "!embeddings.mask_token", "embeddings.register_tokens"},
+    .plain = {VIT_PLAIN_OF(2), .scale.layer = true},
+    .read = dinov2_read,
+    .keys = {VIT_KEYS, DINOV2_KEYS, REGISTER_KEYS},
+    .tensors = {DINOV2_TENSORS, VIT_TENSORS},
 };
 
 const cs_arch_row cs_arch_dinov2 = {

@@ -65,7 +65,7 @@ bool cs_decoder_projects(const cs_model_config *config)
 
 int64_t cs_model_config_extra(const cs_model_config *config)
 {
-    return cs_arch_row_of(config->arch)->begins;
+    return cs_arch_row_of(config->arch)->begins + config->picture.registers;
 }
 
 static const char *const TARGET[] = {
@@ -76,10 +76,12 @@ CS_NAMES(cs_target, "target", TARGET)
 cs_status cs_model_config_pictures(cs_model_config *config)
 {
     cs_model_config *c = config;
-    const cs_range range[] = {{"picture height", (double)c->picture.height, 1, 65535},
-                              {"picture width", (double)c->picture.width, 1, 65535},
-                              {"patch", (double)c->picture.patch, 1, 65535},
-                              {"channels", (double)c->picture.channels, 1, 16}};
+    const cs_range range[] = {
+        {"picture height", (double)c->picture.height, 1, 65535},
+        {"picture width", (double)c->picture.width, 1, 65535},
+        {"patch", (double)c->picture.patch, 1, 65535},
+        {"channels", (double)c->picture.channels, 1, 16},
+        {"register tokens", (double)c->picture.registers, 0, CS_MOST_REGISTERS}};
     cs_status status = cs_ranges_check(sizeof range / sizeof *range, range);
     if (status != CS_OK) return status;
     if (c->picture.height % c->picture.patch != 0 || c->picture.width % c->picture.patch != 0) {

@@ -71,11 +71,13 @@
     X(IJEPA, ijepa)                                                                                \
     X(CLIP_VISION_MODEL, clip_vision_model)                                                        \
     X(SIGLIP_VISION_MODEL, siglip_vision_model)                                                    \
+    X(DINOV2_WITH_REGISTERS, dinov2_with_registers)                                                \
     X(DINOV2, dinov2)
 
 #define CS_ARCH_NUMBER(NAME, name) CS_ARCH_##NAME,
 typedef enum { CS_ARCHITECTURES(CS_ARCH_NUMBER) CS_ARCH_COUNT } cs_arch;
 
+enum { CS_MOST_REGISTERS = 16 };
 enum { CS_MOST_LAYERS = 1 << 10, CS_MOST_OFFSETS = 16, CS_ORDER_SIZE = 4096, CS_MOST_PAIRS = 128 };
 
 /* MAE-LM's decoder (its section 3 and Table 2). */
@@ -311,6 +313,8 @@ typedef struct {
  * (cs_model_config_pictures). */
 typedef struct {
     int64_t height, width, patch, channels;
+    /* Rows behind the class token that have no position; their ids are 2 and above. */
+    int64_t registers;
     /* Order of the patches in their sequence (cs_model_order); "": along rows. */
     char order[CS_ORDER_SIZE];
     /* Positions are fixed sines and cosines of the position in the plane; else learned. */
@@ -387,8 +391,8 @@ cs_status cs_model_order(const cs_model_config *config, int32_t **order) CS_MUST
  * (cs_patch_order_file, with its errors), or a name as above, which is not checked. */
 cs_status cs_model_set_order(const char *order, uint64_t seed,
                              cs_model_config *config) CS_MUST_CHECK;
-/* Rows before the first of a sequence that represent none of its positions: the class token and, of
- * deit, that of distillation; 0 to 2. Their ids are 0 and 2. */
+/* Rows before the first of a sequence that represent no patch: the class token and that of
+ * distillation (deit) or registers. Their ids are 0, 2, 3, ... */
 int64_t cs_model_config_extra(const cs_model_config *config);
 const char *cs_target_name(cs_target target); /* "ids", "pixels", "normalised" */
 cs_status cs_target_by_name(const char *name, cs_target *out) CS_MUST_CHECK;
@@ -449,5 +453,8 @@ json_t *cs_model_config_json_of(const cs_model_config *config, json_t *source,
                                 json_t *trained) CS_MUST_CHECK;
 cs_status cs_model_config_parse(const char *where, const json_t *json,
                                 cs_model_config *out) CS_MUST_CHECK;
+/* The part of a config.json that a model of images is: vision_config of clip and siglip, whose text
+ * tower is not read; else the whole. Borrowed. */
+json_t *cs_config_of_images(json_t *json);
 /* The keys of a config.json that its architecture does not read, "A, B", allocated; NULL: none. */
 cs_status cs_config_unread(const json_t *json, cs_arch arch, char **names) CS_MUST_CHECK;

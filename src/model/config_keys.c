@@ -280,6 +280,11 @@ cs_status cs_config_derived(const char *where, const json_t *json, const cs_mode
     } size[] = {{CS_ARCH_GPT_NEOX, "head_dim", head},
                 {CS_ARCH_MODERNBERT, "head_dim", head},
                 {CS_ARCH_MODERNBERT_DECODER, "head_dim", head},
+                {CS_ARCH_FALCON, "head_dim", head},
+                {CS_ARCH_STABLELM, "head_dim", head},
+                {CS_ARCH_DEIT, "head_dim", head},
+                {CS_ARCH_IJEPA, "head_dim", head},
+                {CS_ARCH_DINOV2, "head_dim", head},
                 {CS_ARCH_VIT, "head_dim", head},
                 {CS_ARCH_VIT_MAE, "head_dim", head},
                 {CS_ARCH_DEBERTA_V2, "attention_head_size", head},
@@ -312,4 +317,12 @@ cs_status cs_config_unread(const json_t *json, cs_arch arch, char **names)
         }
     }
     return CS_OK;
+}
+
+json_t *cs_config_of_images(json_t *json)
+{
+    const char *type = json_string_value(json_object_get(json, "model_type"));
+    json_t *images = json_object_get(json, "vision_config");
+    const bool both = type && (strcmp(type, "clip") == 0 || strcmp(type, "siglip") == 0);
+    return both && json_is_object(images) ? images : json;
 }

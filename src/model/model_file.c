@@ -250,7 +250,8 @@ static cs_status check_left_over(const weights *w, const cs_model_config *config
         const char *name = cs_safetensors_at(w->file, i)->name;
         const char *prefix = cs_hf_prefix(config->arch);
         const bool head = w->other && strncmp(name, prefix, strlen(prefix)) != 0;
-        if (!w->used[i] && !head && !cs_hf_ignored(config, name)) {
+        const bool empty = cs_safetensors_at(w->file, i)->items == 0;
+        if (!w->used[i] && !empty && !head && !cs_hf_ignored(config, name)) {
             return cs_fail(CS_ERR_INPUT, "%s: the model of this configuration has no tensor %s",
                            cs_safetensors_path(w->file, cs_safetensors_at(w->file, i)), name);
         }
@@ -518,9 +519,10 @@ static cs_status read_model(const char *dir, cs_backend *backend, keeping keep, 
 {
     weights *w = NULL;
     cs_model model = {0};
-    json_auto_t *json = NULL;
+    json_auto_t *whole = NULL;
     CS_AUTO_FREE char *path = cs_path_join(dir, "config.json");
-    cs_status status = path ? cs_json_read(path, &json) : CS_ERR_MEMORY;
+    cs_status status = path ? cs_json_read(path, &whole) : CS_ERR_MEMORY;
+    json_t *json = cs_config_of_images(whole);
     if (status == CS_OK) status = open_weights(dir, path, json, keep == TRAINED, &w);
     bool streamed = status == CS_OK && backend->streams &&
                     (keep == STREAMED || (keep == AS_FITS && too_large(w)));

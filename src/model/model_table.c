@@ -57,8 +57,8 @@ static void add_norm(table *t, int64_t width, const char *prefix, const char *na
 static void add_positions(table *t, int64_t width, const char *name)
 {
     const cs_model_config *c = t->config;
-    add_parameter(t, c->position.offset + cs_model_config_positions(c), width,
-                  !c->picture.sinusoidal, "%s", name);
+    add_parameter(t, c->position.offset + cs_model_config_positions(c) - c->picture.registers,
+                  width, !c->picture.sinusoidal, "%s", name);
     if (t->status == CS_OK) t->params->param[t->params->count - 1].fixed = c->picture.sinusoidal;
 }
 

@@ -159,6 +159,10 @@ void cs_batch_free(cs_batch *batch)
 
 int32_t cs_batch_position(const cs_model_config *config, int64_t place)
 {
+    const int64_t registers = config->picture.registers;
+    if (registers > 0 && place > 0) {
+        return place > registers ? (int32_t)(place - registers) : -1;
+    }
     return cs_model_config_places(config) ? (int32_t)(place + config->position.offset) : -1;
 }
 

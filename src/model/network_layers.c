@@ -118,7 +118,7 @@ int cs_emit_enter(cs_emitter *e, cs_stream *stream, const char *prefix, const ch
     return y;
 }
 
-/* The weighted sum of all residual sums so far, of which the stream's is the last. The weights are
+/* The weighted sum of all residual sums so far; the last one is the stream's. The weights are
  * constants of the network: fine-tuning does not move them. */
 static void mix(cs_emitter *e, const char *prefix, const char *name, cs_stream *stream)
 {

@@ -17,7 +17,7 @@
  *   longrope f_i / short_i, then f_i / long_i: n is twice the pairs that turn. */
 void cs_rotary_frequencies(const cs_rotary *rotary, int64_t n, float *out);
 
-/* What changes beyond the original length. */
+/* The change beyond the original length. */
 cs_rotate_longer cs_rotary_longer(const cs_rotary *rotary);
 
 /* Pairs of columns of a head that are rotated; longrope: twice. */

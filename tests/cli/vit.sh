@@ -118,7 +118,7 @@ test_reconstruction() {
     awk -F, 'NR == FNR { if ($1 == "model" && $2 == "l2") se = $5 ; next } $1 == "model" && $2 == "l2" { n++; s += $4; q += $4 * $4 } END { v = (n - 1) / n * (q - s * s / n); exit !(n > 1 && v > 0 && v < 1.000001 * se * se && v > 0.999999 * se * se) }' r/reconstruct.csv r/reconstruct-blocks.csv || { fail "blocks: $(head -3 r/reconstruct-blocks.csv)"; return 1; }
     exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.5 --threads 2 -o s && cmp r/scores.csv s/scores.csv && cmp r/reconstruction.png s/reconstruction.png || return 1
     exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.5 --decode token --limit 2 --json && [ "$(number pictures out)" = 2 ] || { fail "${why:-$(tr -d '\n ' < out)}"; return 1; }
-    refuses 2 "--decode must be once, groups:K or token, not 'all'" "$COSPEC" reconstruct a p --decode all || return 1
+    refuses 2 "--decode must be once, groups:K, token or confidence:K, not 'all'" "$COSPEC" reconstruct a p --decode all || return 1
     refuses 2 "9 groups are not possible with 8 hidden patches" "$COSPEC" reconstruct a p --mask-ratio 0.5 --decode groups:9 || return 1
     exits 0 "$COSPEC" train --corpus p --objective ar --arch vit --patch 2 --layers 1 --width 8 --heads 2 --steps 2 -o b || return 1
     refuses 2 "a causal model predicts only the patch after each row" "$COSPEC" reconstruct b p
@@ -205,6 +205,18 @@ test_orders() {
     refuses 2 'order "spiral" of patches' "$COSPEC" train $small $of_two --order spiral -o b &&
         refuses 2 "expected squares:S" "$COSPEC" train $small $of_two --order squares:0 -o b &&
         refuses 2 "--order needs images and --arch vit" "$COSPEC" train --corpus p --objective ar --arch gpt2 --order hilbert -o b
+}
+
+# Iterative decoding of codes: of hidden patches and of whole images, the same for any batch and number of threads.
+test_iterative() {
+    pictures
+    exits 0 "$COSPEC" train --corpus p --objective variable-masked --arch vit --layers 1 --heads 2 --batch 8 $of_two --target codes --codes 6 --input codes --steps 30 -o a || return 1
+    exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.5 --decode confidence:4 -o r && exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.5 --decode confidence:4 --threads 2 --batch 3 -o s && cmp r/scores.csv s/scores.csv || { fail "${why:-bits differ}"; return 1; }
+    exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.5 --decode confidence:1 -o t && exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.5 -o u && cmp t/scores.csv u/scores.csv || { fail "${why:-one step is not one group}"; return 1; }
+    exits 0 "$COSPEC" generate a --n 5 --steps 4 -o g --json && [ "$(head -c 4 g/generated.png | tail -c 3)" = PNG ] && [ "$(grep -c '"nll"' out)" -ge 5 ] && cp out one.json && exits 0 "$COSPEC" data stats g/images.npy --json && [ "$(number images out)" = 5 ] && [ "$(number height out)" = 8 ] || { fail "${why:-$(head -c 300 out)}"; return 1; }
+    exits 0 "$COSPEC" generate a --n 5 --steps 4 --batch 2 --threads 1 --json && grep -A 1000 '"images"' one.json | grep '^ *[0-9]' > want && grep -A 1000 '"images"' out | grep '^ *[0-9]' > got && cmp want got || { fail "${why:-images depend on the batch}"; return 1; }
+    refuses 2 "--prompt does not apply to images" "$COSPEC" generate a --prompt x || return 1
+    exits 0 "$COSPEC" train $small $of_two --steps 2 -o b && refuses 2 "needs a model of codes" "$COSPEC" reconstruct b p --decode confidence:3 && refuses 2 "so its outputs are not probabilities" "$COSPEC" generate b
 }
 
 # A share of the labels (LA's Table 4), and another corpus of pictures of the same sizes (LA's Table 6, GVP's Table 2).
@@ -381,6 +393,7 @@ check training
 check recipe
 check preprocessing
 check reconstruction
+check iterative
 check sizes_and_streaming
 check reconstruction_of_another
 check optimum

@@ -26,7 +26,7 @@ METHODS = {"use_return_dict", "num_labels", "rope_parameters", "loss_type"}
 # Which rows a row sees, and settings that any configuration has: cospec refuses other values everywhere.
 # Rotary positions are read in places that depend on the version of transformers: by the class, or by the parent of all configurations.
 COMMON = {"rope_theta", "partial_rotary_factor", "head_dim", "sliding_window", "is_decoder", "is_causal", "causal_mask", "is_encoder_decoder",
-          "add_cross_attention", "position_embedding_type", "hidden_act"}
+          "add_cross_attention", "position_embedding_type", "hidden_act", "tie_word_embeddings"}
 every = set()
 
 
@@ -101,12 +101,12 @@ def check(model):
         return f"the class reads {', '.join(sorted(missing))}, cospec does not" if missing else None
 
 
-usual = ["pictures/vit", "pictures/mae"] + sorted(f"models/{n}" for n in os.listdir(f"{GOLDEN}/models")
+usual = ["pictures/vit", "pictures/mae", "pictures/deit", "pictures/ijepa", "pictures/dinov2"] + sorted(f"models/{n}" for n in os.listdir(f"{GOLDEN}/models")
                                                   if not re.search("switched|relative|yarn|dynamic|llama3|untied", n))
 reads = {}
 for model in usual:
     with open(os.path.join(GOLDEN, model, "config.json")) as f:
-        reads[model] = settings(json.load(f)["model_type"])
+        reads[model] = settings(json.load(f).get("model_type", "of no class"))
     every |= set(reads[model] or [])
 for model in sys.argv[1:] or usual:
     if reads[model] is None:

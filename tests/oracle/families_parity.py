@@ -1,11 +1,12 @@
 """States and logits of each family of published models against its class in transformers, over random configurations.
 
-    families_parity.py [--count N] [--table FILE] [FAMILY...]
+    families_parity.py [--count N] [--page FILE] [FAMILY...]
 
 For each family N configurations with random sizes and every option switched at random become models with random weights. cospec reads the
 folder that the class writes. States of every layer and logits of texts of several lengths, padded on either side, must agree with those of
 the class in double. The tolerance is that of `cospec verify-model` or, where random weights amplify rounding, 5 times what the class itself
-loses in float32. --table writes the largest deviation of each family, relative to the largest state of its layer, and that of the class in float32.
+loses in float32. --page writes docs/results/families.md: the largest deviation of each family, relative to the largest state of its layer, and that of the
+class in float32.
 """
 import argparse
 import contextlib
@@ -281,6 +282,7 @@ def dinov2(d):
 FAMILY = {
     "deit": ("DeiTModel", vit_like), "ijepa": ("IJepaModel", vit_like), "clip_vision_model": ("CLIPVisionModel", tower),
     "siglip_vision_model": ("SiglipVisionModel", tower), "dinov2": ("Dinov2Model", dinov2),
+    "dinov2_with_registers": ("Dinov2WithRegistersModel", lambda d: {**dinov2(d), "num_register_tokens": d.of(0, 1, 4)}),
     "llama": ("LlamaForCausalLM", llama), "mpnet": ("MPNetForMaskedLM", mpnet), "nomic_bert": ("NomicBertForMaskedLM", nomic), "gpt_neo": ("GPTNeoForCausalLM", gpt_neo),
     "gpt_bigcode": ("GPTBigCodeForCausalLM", gpt_bigcode), "falcon": ("FalconForCausalLM", falcon),
     **{kind: (None, functools.partial(babylm, kind)) for kind in babylm_models.FILES},
@@ -292,9 +294,33 @@ FAMILY = {
     "cohere": ("CohereForCausalLM", cohere), "glm4": ("Glm4ForCausalLM", glm4), "ernie4_5": ("Ernie4_5ForCausalLM", ernie),
     "phi3": ("Phi3ForCausalLM", phi3),
 }
-PICTURES = ("DeiTModel", "IJepaModel", "CLIPVisionModel", "SiglipVisionModel", "Dinov2Model")
+PICTURES = ("DeiTModel", "IJepaModel", "CLIPVisionModel", "SiglipVisionModel", "Dinov2Model", "Dinov2WithRegistersModel")
 WHOLE = ("llama", "phi3")  # by the length of the text, which padding changes in transformers
 LARGEST, OWN = {}, {}
+PAGE = """# Published models against their reference code
+
+This page compares the states and logits of each family of published models with those of its reference code. It is for readers who load a
+model that others trained.
+
+**Finding.** No family departs from its reference by more than rounding.
+
+**Method.** For each family {count} configurations with random sizes and every option switched at random become models with random weights of
+order one. The class writes the folder, and `cospec` reads it. All layers and the logits are compared with the class in double. A deviation
+is the largest absolute difference, relative to the largest state of its layer. Random weights amplify rounding, so the second number is
+that of the class in float32. A family fails if a deviation exceeds both 5 times the second number and the tolerance of
+`cospec verify-model`.
+
+**Scope.** transformers {version}. Texts have 23 tokens, padded on either side. Of `llama` and `phi3` they are not padded, because scaled
+positions then depend on the padding in transformers. `gpt_bert` and `ltg-bert` are compared with their published code. Models of images
+are compared on raw pixels. The other families of [model-config.md](../reference/model-config.md) have stored references in
+`tests/golden/models`.
+
+**Repeat.** `families_parity.py --page docs/results/families.md` in tests/oracle (an area of `make oracle`) writes this page; it is not
+edited by hand. `COSPEC_LTGOSLO` names a folder with clones of the published code.
+
+| family | largest deviation | the class in float32 |
+|---|---|---|
+"""
 
 
 def verify(folder, path, rounds, *options):
@@ -398,7 +424,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("family", nargs="*")
     parser.add_argument("--count", type=int, default=20)
-    parser.add_argument("--table", metavar="FILE")
+    parser.add_argument("--page", metavar="FILE")
     given = parser.parse_args()
     torch.set_num_threads(1)
     checks = Checks("families")
@@ -410,10 +436,11 @@ def main():
         checks.run(family, how, family, given.count)
         if family in LARGEST:
             print(f"# {family}: largest relative deviation {LARGEST[family]:.2g}, of the class in float32 {OWN[family]:.2g}", flush=True)
-    if given.table:
-        with open(given.table, "w", encoding="utf-8") as file:
+    if given.page:
+        with open(given.page, "w", encoding="utf-8") as file:
+            file.write(PAGE.format(version=transformers.__version__, count=given.count))
             for family, worst in LARGEST.items():
-                file.write(f"{family}\t{given.count}\t{worst:.2g}\t{OWN[family]:.2g}\n")
+                file.write(f"| `{family}` | {worst:.1e} | {OWN[family]:.1e} |\n")
     checks.exit()
 
 

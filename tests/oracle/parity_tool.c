@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "io/json.h"
 #include "io/npz.h"
-#include "tests/auto.h"
+#include "base/auto.h"
 #include "tests/parity_support.h"
 
 /* An archive and the memory that it borrows until it is committed. */

@@ -87,6 +87,7 @@ def files(folder):
         for name, image in {"rgb": rgb, "grey": grey, "palette": palette, "rgba": rgba, "bit": bit}.items():
             if not (compression == "packbits" and name == "bit"):
                 yield save(f"{name}-{compression}.tiff", image, compression=compression), 1 if name == "rgba" else 0
+    yield save("cmyk.jpg", picture("RGB").convert("CMYK"), quality=90), 0
     yield save("jpeg.tiff", rgb, compression="jpeg"), 4
     yield save("fax.tiff", bit, compression="group4"), 0
     yield save("big.tiff", rgb, big_tiff=True), 0

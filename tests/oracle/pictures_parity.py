@@ -38,7 +38,9 @@ TOWERS = {
     "clip": (transformers.CLIPVisionModel, transformers.CLIPVisionConfig(**FEW)),
     "siglip": (transformers.SiglipVisionModel, transformers.SiglipVisionConfig(**FEW, vision_use_head=False)),
     "dinov2": (transformers.Dinov2Model, transformers.Dinov2Config(**{k: v for k, v in SIZES.items() if k != "intermediate_size"}, mlp_ratio=1,
-                                                                  use_swiglu_ffn=True))}
+                                                                  use_swiglu_ffn=True)),
+    "registers": (transformers.Dinov2WithRegistersModel, transformers.Dinov2WithRegistersConfig(
+        **{k: v for k, v in SIZES.items() if k != "intermediate_size"}, mlp_ratio=1, num_register_tokens=2))}
 
 
 def make(model, folder):

@@ -89,6 +89,30 @@ def written():
         return None if off < 1e-6 else f"off by {off}"
 
 
+def sized():
+    """--size and --crop of a file, against the processor that training with them writes."""
+    rng = np.random.default_rng(5)
+    for sizes, shape in ((["--size", "80", "--crop", "70x66"], (170, 131)), (["--size", "90x77"], (60, 181)), (["--crop", "66"], (100, 99)),
+                         (["--size", "67"], (67, 68))):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(f"{folder}/in")
+            image = Image.fromarray(rng.integers(0, 256, (*shape, 3), dtype=np.uint8))
+            image.save(f"{folder}/in/a.jpg", quality=92)
+            done = [subprocess.run([COSPEC, *command, *sizes], capture_output=True, text=True) for command in (
+                ["data", "stats", f"{folder}/in", "-o", f"{folder}/s"],
+                ["train", "--corpus", f"{folder}/in", "--test-share", "0", "--objective", "masked", "--mask-ratio", "0.5", "--arch", "vit", "--patch", "1", "--width", "8",
+                 "--layers", "1", "--heads", "1", "--batch", "1", "--steps", "0", "-o", f"{folder}/m"])]
+            if any(d.returncode for d in done):
+                return " ".join(d.stderr for d in done)
+            sheet = np.array(Image.open(f"{folder}/s/contact.png").convert("RGB"))
+            got = sheet[:sheet.shape[0] // 16 - 1, :sheet.shape[1] // 12 - 1] / 255.0
+            theirs = transformers.AutoImageProcessor.from_pretrained(f"{folder}/m", use_fast=False)
+            want = np.moveaxis(theirs(Image.open(f"{folder}/in/a.jpg"), return_tensors="np")["pixel_values"][0], 0, -1)
+            if got.shape != want.shape or np.abs(got - want).max() > 1e-6:
+                return f"{sizes}: {got.shape} {want.shape} {np.abs(got - want).max() if got.shape == want.shape else ''}"
+    return None
+
+
 def compare_all(count):
     wrong = [w for w in map(compare, range(count)) if w]
     for w in wrong[1:6]:
@@ -101,4 +125,5 @@ if int(PIL.__version__.split(".")[0]) > 12:
 else:
     checks.run("random_processors", compare_all, int(sys.argv[1]) if len(sys.argv) > 1 else 60)
 checks.run("written", written)
+checks.run("sized", sized)
 checks.exit()
