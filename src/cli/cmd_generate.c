@@ -11,7 +11,6 @@
 #include "cli/groups.h"
 #include "cli/model_options.h"
 #include "cli/output.h"
-#include "image/cells.h"
 #include "image/patches.h"
 #include "io/npy.h"
 #include "text/encoder.h"
