@@ -14,10 +14,9 @@
  * Ends with 0, or 1 and the reason on stderr. */
 #include <stdio.h>
 
-#include "base/mem.h"
+#include "base/auto.h"
 #include "io/json.h"
 #include "io/npz.h"
-#include "base/auto.h"
 #include "tests/parity_support.h"
 
 /* An archive and the memory that it borrows until it is committed. */
