@@ -20,7 +20,8 @@ typedef struct {
 } cs_claim_run;
 
 /* Texts belong to the study, except those at a budget and of a number. */
-typedef struct {
+typedef struct cs_claim_side cs_claim_side;
+struct cs_claim_side {
     const char *label;
     char *file;                /* STEP/FILE.csv; NULL: a number */
     char *pick, *minus;        /* minus NULL: no second row */
@@ -38,7 +39,9 @@ typedef struct {
     char partition[40];
     bool trained;    /* it is about a model trained by a step */
     char digits[32]; /* of a number, its label */
-} cs_claim_side;
+    /* Owned; NULL: none. The number without training, and after four times the steps. */
+    cs_claim_side *floor, *longer;
+};
 
 /* The number of the side: in "STEP/FILE.csv", or, if the name of the step contains '#', the mean
  * over the seeds of the study, with their variance; in a pair, over those that the other side has

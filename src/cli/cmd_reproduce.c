@@ -144,9 +144,12 @@ static cs_status write_drawn(cs_study_job *j, write_claims *write, const char *n
 /* Values, claims over budgets and at one, and of a comparison the numbers of all models, with their figures. */
 static cs_status write_tables(cs_study_job *j)
 {
-    const char *scores = NULL, *values = NULL;
+    const char *scores = NULL, *values = NULL, *counts = NULL;
     cs_status status = cs_output_path(j->args, "values.csv", &values);
     if (status == CS_OK) status = cs_claims_write_values(&j->study, &j->claims, values);
+    if (status == CS_OK && !j->claims.exploratory)
+        status = cs_output_path(j->args, "counts.csv", &counts);
+    if (status == CS_OK && counts) status = cs_claims_write_counts(&j->claims, counts);
     if (status == CS_OK)
         status = write_drawn(j, cs_claims_write_budgets, "claims-budgets.csv", "budgets", "curves");
     if (status == CS_OK && !j->compares)
