@@ -42,15 +42,30 @@ test_fresh_study() {
     claims=$claims$(claim small H '"budgets": "2 3 4", "left": '"$(ones 't-%')"', "want": ">", "right": 8, "not_at": "cpu", "needs": [{"left": '"$(ones f-ar.a)"', "want": ">", "right": 99}]'),
     claims=$claims$(claim over H "$over"),$(claim every H '"everywhere": true, '"$over"),
     claims=$claims$(claim tau I '"left": {"label": "tau", "file": "corr/correlations.csv", "value": "tau where=prediction:exact where=outcome:ppl where=budget:all where=given:", "p": "p"}, "want": ">", "right": 0, "needs": "-"'),
+    # the paper's effect, floors, four times the steps
+    with() { echo "$1" | sed 's|}$|, '"$2"'}|'; }
+    claims=$claims$(claim tiny F '"left": '"$(nll prefix-lm)"', "want": "<", "right": '"$(nll ar)"', "matters": 4, "effect": 1e-5, "needs": "-"'),
+    claims=$claims$(claim unsaid F '"left": '"$(nll prefix-lm)"', "want": "<", "right": '"$(nll ar)"', "matters": 4, "effect": "a curve", "needs": "-"'),
+    claims=$claims$(claim floored F '"left": '"$(with "$(nll ar)" '"floor": 3.4')"', "want": "<", "right": '"$(with "$(nll prefix-lm)" '"floor": 3.4')"', "ceiling": 0, "needs": "-"'),
+    claims=$claims$(claim raised F '"left": '"$(with "$(nll ar)" '"floor": 9')"', "want": "<", "right": '"$(with "$(nll prefix-lm)" '"floor": 3.4')"', "ceiling": 0, "matters": 4, "needs": "-"'),
+    claims=$claims$(claim early K '"left": '"$(with "$(ones f-ar.a)" '"floor": 0, "longer": "t-3/toy.csv"')"', "want": "<", "right": 8, "ceiling": 20'),
+    claims=$claims$(claim grown K '"left": '"$(with "$(ones t-3)" '"floor": 0, "longer": "f-ar.a/toy.csv"')"', "want": "<", "right": 8, "ceiling": 20'),
     claims=$claims'"audit": {"source": "S, 1", "says": "-", "scope": "-", "statement": "v 3.1 printed"}'
-    printf '%s\n' "{\"scales\": [\"small\", \"cpu\"], \"variables\": {\"seeds\": \"1 2 3 4\", \"budgets\": \"2 3 4\"}, \"steps\": [{\"run\": {$models$toy}}, {\"run\": {$atlas}}], \"claims\": {$claims}}" > s.json
-    printf '{{claims}}\n' > t.html
+    printf '%s\n' "{\"scales\": [\"small\", \"cpu\"], \"variables\": {\"setting\": \"one layer of width 8\", \"seeds\": \"1 2 3 4\", \"budgets\": \"2 3 4\"}, \"steps\": [{\"run\": {$models$toy}}, {\"run\": {$atlas}}], \"claims\": {$claims}}" > s.json
+    printf '{{tally}}{{claims}}\n' > t.html
     exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r || return 1
-    sh "$root/plots/pack.sh" r published && [ "$(cd published && echo *)" = 'claims-budgets.csv claims.csv correlations.csv report.html values.csv.xz' ] || { fail "$(ls published)"; return 1; }
+    sh "$root/plots/pack.sh" r published && [ "$(cd published && echo *)" = 'claims-budgets.csv claims.csv correlations.csv counts.csv report.html values.csv.xz' ] || { fail "$(ls published)"; return 1; }
     grep -q 'href="f-ar.a/toy.csv"' r/report.html && ! grep -q 'href="[^#]' published/report.html || { fail "$(grep -o 'href="[^#"]*"' published/report.html)"; return 1; }
-    exits 0 decide published && grep -q 'claims.csv: 10 rows' out && grep -q 'claims-budgets.csv: 9 rows' out && grep -q 'correlations.csv: [1-9]' out || { fail "$why $(cat out err)"; return 1; }
-    [ "$(cut -d, -f1 published/claims.csv | sort -u | wc -l)" = 11 ] && exits 0 decide --print published && grep -q '^third: ' out && [ "$(wc -l < out)" = 10 ] || { fail "$(cat out err)"; return 1; }
+    exits 0 decide published && grep -q 'claims.csv: 16 rows' out && grep -q 'counts.csv: 4 rows' out && grep -q 'claims-budgets.csv: 9 rows' out && grep -q 'correlations.csv: [1-9]' out || { fail "$why $(cat out err)"; return 1; }
+    [ "$(cut -d, -f1 published/claims.csv | sort -u | wc -l)" = 17 ] && exits 0 decide --print published && grep -q '^third: ' out && [ "$(wc -l < out)" = 20 ] && grep -q '^all, sign: [1-9].* of 5 families, at least one wrong with up to 0.23' out || { fail "$(cat out err)"; return 1; }
     grep -q '"values.csv"' r/manifest.json && grep -q '^number,.*,1,,' r/values.csv && grep -q '^number,.*,4,7,' r/values.csv || { fail "$(head -30 r/values.csv)"; return 1; }
+    verdict() { grep -q "^$1,.*,$2,$3" r/claims.csv || fail "$1: $(grep "^$1," r/claims.csv)"; }
+    verdict tiny 'not testable at this scale' "the paper's effect is below the resolution,-,4,.*,1.*e-05,[0-9i][0-9nf]*,not checked,one layer of width 8$" && verdict unsaid 'equivalent within 4' '' && verdict raised 'equivalent within 4' '' &&
+        verdict floored 'not tested' '"\?the metric is at its floor: ' && verdict early 'baseline undertrained' '"\?f-ar.a (6) is below 0.9 of what four times its steps reach (9), both counted from 0' && verdict grown 'opposite at this scale' '' || return 1
+    grep -q 'opposite at one layer of width 8<' r/report.html && grep -q 'chance that at least one is wrong' r/report.html && grep -q 'a side would suffice for it\|no number of seeds would suffice for it' r/report.html && grep -q '<small>baseline not checked</small>' r/report.html || { fail "$(grep -o '<h3>.*' r/report.html | head -50)"; return 1; }
+    # a floor, a ceiling, a longer run and an effect need each other
+    wrong() { sed "s|\"early\": {|\"early\": {$1|; s|$2|$3|" s.json > w.json; exits 3 "$COSPEC" reproduce --steps w.json --template t.html --claims early,floored -o w && says "$4"; rm -rf w; }
+    wrong '"effect": 1, ' x x 'effect needs matters' && wrong '"matters": 1, "effect": 0, ' x x 'effect: expected a number above 0' && wrong '' ', "ceiling": 20}' '}' 'a floor needs a ceiling' && wrong '' '"floor": 0, "longer"' '"longer"' 'longer needs a floor' || { fail "$(cat err)"; return 1; }
     # an archive unpacked elsewhere is decided again without a step, figures of claims and all
     sh "$root/plots/pack.sh" r a.tar.xz && mkdir moved && tar -C moved -xf a.tar.xz && exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o moved --resume &&
         ! grep -q 'cospec' err && cmp r/values.csv moved/values.csv && cmp r/claims.csv moved/claims.csv || { fail "$why $(cat err)"; return 1; }
