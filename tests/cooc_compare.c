@@ -34,14 +34,9 @@ void assert_consistent(const cs_cooc *m)
     double total = 0;
     for (int64_t i = 0; i < a->rows; ++i) {
         assert_true(i == 0 || cs_hash_compare(m->key[i - 1], m->key[i]) < 0);
-        double row = 0, labelled = 0;
-        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
-            row += a->val[e];
-        }
+        double row = SUM(e, a->ptr[i], a->ptr[i + 1], a->val[e]);
         const cs_csr *l = &m->matrix.row_label;
-        for (int64_t e = l->ptr[i]; e < l->ptr[i + 1]; ++e) {
-            labelled += l->val[e];
-        }
+        double labelled = SUM(e, l->ptr[i], l->ptr[i + 1], l->val[e]);
         assert_true(m->matrix.labels == 0 || fabs(row - labelled) <= 1e-12 * row);
         total += row;
     }

@@ -95,10 +95,7 @@ void operator_free(csr_operator *o)
 
 void falling_operator(csr_operator *o, int n)
 {
-    double *value = test_zeros(n, sizeof *value);
-    for (int i = 0; i < n; ++i) {
-        value[i] = n - i;
-    }
+    ARRAY(double, value, n, i, n - i);
     operator_of(o, diagonal_matrix(n, value), 1);
 }
 

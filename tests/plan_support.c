@@ -131,10 +131,7 @@ cs_status plan_tally_add(void *ctx, const cs_plan *plan, double probability)
 
 void plan_normalise(double table[PLAN_CELLS])
 {
-    double sum = 0;
-    for (int i = 0; i < PLAN_CELLS; ++i) {
-        sum += table[i];
-    }
+    double sum = SUM(i, 0, PLAN_CELLS, table[i]);
     for (int i = 0; i < PLAN_CELLS; ++i) {
         table[i] /= sum;
     }

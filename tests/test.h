@@ -80,6 +80,32 @@ bool out_of_memory(cs_status status);
     } while (0)
 void test_each(const char *name, int64_t i, const char *condition, const char *file, int line);
 
+/* The sum of a term over i = first .. end - 1, which has the type of `end`; for how many of them a
+ * condition holds; whether it does for any. */
+#define SUM(i, first, end, term) TEST_FOLD(double, i, first, end, fold_##i += (double)(term))
+#define COUNT(i, first, end, condition) TEST_FOLD(int64_t, i, first, end, fold_##i += !!(condition))
+#define ANY(i, first, end, condition) (COUNT(i, first, end, condition) > 0)
+
+/* The largest of the terms that are above 0, or 0; a NaN is passed over. */
+#define LARGEST(i, first, end, term)                                                               \
+    TEST_FOLD(double, i, first, end, fold_##i = fmax(fold_##i, (term)))
+
+#define TEST_FOLD(type, i, first, end, step)                                                       \
+    __extension__({                                                                                \
+        type fold_##i = 0;                                                                         \
+        for (__typeof__((end) + 0) i = (first), end_of_##i = (end); i < end_of_##i; ++i) {         \
+            step;                                                                                  \
+        }                                                                                          \
+        fold_##i;                                                                                  \
+    })
+
+/* An array of n items, each the term of its number i; freed after the test. */
+#define ARRAY(type, name, n, i, term)                                                              \
+    type *name = test_zeros((n), sizeof *name);                                                    \
+    for (__typeof__((n) + 0) i = 0, end_of_##i = (n); i < end_of_##i; ++i) {                       \
+        name[i] = (type)(term);                                                                    \
+    }
+
 /* An CS_AUTO variable that a call makes, which succeeds: AUTO_OK(cs_csr, a, cs_csr_init(&a, 3, 3, 9)). */
 #define AUTO_OK(type, x, call)                                                                     \
     CS_AUTO(type) x = {0};                                                                         \

@@ -532,10 +532,7 @@ TEST(a_radix_sort_is_in_the_order_of_comparisons)
 
 TEST(hashes_come_in_pieces)
 {
-    unsigned char bytes[3000];
-    for (int i = 0; i < 3000; ++i) {
-        bytes[i] = (unsigned char)(i * i % 251);
-    }
+    ARRAY(unsigned char, bytes, 3000, i, (i * i % 251));
     for (size_t step = 1; step < 3000; step = 3 * step + 1) {
         AUTO_OK(cs_hasher, h, cs_hasher_make(5, &h));
         for (size_t at = 0; at < 3000; at += step) {

@@ -90,11 +90,8 @@ static void take_events(const cs_batch *batch, const cs_model_config *config, do
                         uint64_t index, counts *c)
 {
     cs_rng rng = cs_rng_at(7, CS_STREAM_TEST, index);
-    double left[SEQUENCES];
     bool taken[SEQUENCES] = {false};
-    for (int64_t b = 0; b < SEQUENCES; ++b) {
-        left[b] = cs_rng_uniform(&rng) * most;
-    }
+    ARRAY(double, left, SEQUENCES, b, cs_rng_uniform(&rng) * most);
     for (int64_t r = 0; r < batch->events; ++r) {
         int64_t b = batch->loss.example[r], k = batch->loss.place[r];
         assert_int_equal(batch->loss.target[r], batch_text[k]);

@@ -237,11 +237,7 @@ TEST(bad_input_is_named)
 
 static int64_t open_files(void)
 {
-    int64_t count = 0;
-    for (int fd = 0; fd < 256; ++fd) {
-        count += lseek(fd, 0, SEEK_CUR) >= 0;
-    }
-    return count;
+    return COUNT(fd, 0, 256, lseek(fd, 0, SEEK_CUR) >= 0);
 }
 
 /* A full disk, in a child whose files may not grow: CS_ERR_IO names the scratch directory. */

@@ -35,11 +35,8 @@ static cs_cooc_options options_of(int kind, bool given)
 
 static cs_corpus corpus_of(int64_t documents, int64_t longest)
 {
-    int64_t *length = test_zeros(documents, sizeof *length);
     cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 1);
-    for (int64_t d = 0; d < documents; ++d) {
-        length[d] = 1 + cs_rng_below(&rng, longest);
-    }
+    ARRAY(int64_t, length, documents, d, 1 + cs_rng_below(&rng, longest));
     return small_corpus(documents, length, VOCAB, 3, 2);
 }
 
@@ -56,11 +53,9 @@ static void deal(uint8_t *part, int64_t documents)
 TEST(rows_add_up_to_the_matrix)
 {
     CS_AUTO(cs_corpus) corpus = corpus_of(DOCUMENTS, 12);
-    uint8_t all[DOCUMENTS] = {0}, some[DOCUMENTS], keep[DOCUMENTS];
+    uint8_t all[DOCUMENTS] = {0}, some[DOCUMENTS];
     deal(some, DOCUMENTS);
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        keep[d] = some[d] != CS_LEFT_OUT;
-    }
+    ARRAY(uint8_t, keep, DOCUMENTS, d, some[d] != CS_LEFT_OUT);
     for (int k = 0; k < KINDS; ++k) {
         cs_cooc_options o = options_of(k, true), by = o;
         CS_AUTO(cs_cooc) whole = {0}, part = {0}, rows = {0};
@@ -131,11 +126,9 @@ TEST(pairs_are_those_of_all_events)
 {
     CS_AUTO(cs_corpus) corpus = corpus_of(DOCUMENTS, 6);
     uint8_t part[DOCUMENTS];
-    double scale[VOCAB], want[VOCAB * VOCAB];
+    double want[VOCAB * VOCAB];
     deal(part, DOCUMENTS);
-    for (int v = 0; v < VOCAB; ++v) {
-        scale[v] = v == 4 ? 0 : 1 + v / 8.0;
-    }
+    ARRAY(double, scale, VOCAB, v, v == 4 ? 0 : 1 + v / 8.0);
     for (int k = 0; k < KINDS; ++k) {
         static const unsigned chosen[] = {3, 15, 12};
         cs_cooc_options o = options_of(k, k % 2 == 0);
@@ -269,15 +262,9 @@ TEST(products_of_many_patterns_and_of_many_columns)
     } of[] = {{3000, 30, 40, "each:1"}, {1500, 4, 900, "all"}};
     for (int i = 0; i < 2; ++i) {
         const int64_t n = of[i].documents;
-        int64_t *length = test_zeros(n, sizeof *length);
         uint8_t *part = test_zeros(n, 1), *quarter = test_zeros(n, 1);
-        double *scale = test_zeros(of[i].words, sizeof *scale);
-        for (int64_t d = 0; d < n; ++d) {
-            length[d] = 2 + d % of[i].longest;
-        }
-        for (int64_t v = 0; v < of[i].words; ++v) {
-            scale[v] = 1 + (double)(v % 5);
-        }
+        ARRAY(int64_t, length, n, d, 2 + d % of[i].longest);
+        ARRAY(double, scale, of[i].words, v, 1 + (double)(v % 5));
         deal_folds(part, quarter, n);
         CS_AUTO(cs_corpus) corpus = small_corpus(n, length, of[i].words, 5, 2);
         cs_cooc_options o = {.threads = 1, .max_length = 4, .stride = 1, .by_document = true};

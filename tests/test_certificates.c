@@ -93,10 +93,7 @@ TEST(a_wrong_vector_is_caught)
 TEST(the_probe_sees_what_is_left)
 {
     enum { N = 1000 };
-    double entry[N];
-    for (int64_t i = 0; i < N; ++i) {
-        entry[i] = i == 0 ? 1 : i == 1 ? 0.9 : 0.5;
-    }
+    ARRAY(double, entry, N, i, i == 0 ? 1 : i == 1 ? 0.9 : 0.5);
     CS_AUTO(cs_csr) d = diagonal_matrix(N, entry);
     CS_AUTO(cs_dense) v = {0};
     OK(cs_dense_init(&v, N, 1));

@@ -186,10 +186,7 @@ TEST(ones_are_counted)
                  {0, 41, CS_CERT_FAILED, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         for (int exponent = -1; exponent <= 1; ++exponent) {
-            double scaled[4];
-            for (int j = 0; j < 4; ++j) {
-                scaled[j] = ldexp(near[j], -exponent);
-            }
+            ARRAY(double, scaled, 4, j, ldexp(near[j], -exponent));
             const cs_spectrum_options o = {.k = cases[i].wanted, .certify = CS_CERTIFY_COMPONENTS};
             cs_certificate_facts facts = {.perron = true};
             made m;

@@ -25,10 +25,7 @@ TEST(windows_are_those_that_are_collected)
                                            {"masked:unmasked=1", "each:2"},
                                            {"masked:mask-ratio=0.5", "each:4"}};
     static const int64_t vocab[] = {7, 50, 3000};
-    int64_t length[60];
-    for (int d = 0; d < 60; ++d) {
-        length[d] = 1 + d % 23;
-    }
+    ARRAY(int64_t, length, 60, d, 1 + d % 23);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         for (int v = 0; v < 3; ++v) {
             CS_AUTO(cs_corpus) corpus = small_corpus(60, length, vocab[v], v, 5);

@@ -199,10 +199,8 @@ TEST(pairs_of_seeds)
         cs_rng rng = cs_rng_at(16, CS_STREAM_TEST, (uint64_t)k);
         for (int large = 0; large < 2; ++large) {
             cs_study_comparison s = {.want = ">", .paired = 1};
-            double none[SEEDS] = {0}, shared[SEEDS], sum = 0, squares = 0;
-            for (int i = 0; i < SEEDS; ++i) {
-                shared[i] = 10 * cs_rng_normal(&rng);
-            }
+            double none[SEEDS] = {0}, sum = 0, squares = 0;
+            ARRAY(double, shared, SEEDS, i, 10 * cs_rng_normal(&rng));
             draw_side(&rng, SEEDS, 0, 0, none, &s.left);
             s.right = s.left;
             for (int i = 0; i < SEEDS; ++i) {

@@ -34,11 +34,8 @@ TEST(separate_groups_are_found)
 TEST(lloyd_stops_where_nothing_moves)
 {
     enum { N = 1500, W = 3 };
-    static float rows[N * W];
     cs_rng rng = cs_rng_at(2, CS_STREAM_TEST, 0);
-    for (int i = 0; i < N * W; ++i) {
-        rows[i] = (float)cs_rng_uniform(&rng);
-    }
+    ARRAY(float, rows, (N * W), i, cs_rng_uniform(&rng));
     double last = 1;
     for (int64_t k = 2; k <= 32; k *= 4) {
         cs_codebook book[2] = {{0}};

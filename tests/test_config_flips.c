@@ -75,12 +75,9 @@ static cs_status ask_pictures(cs_model *model, const char *dir, said *s)
     } else if (status == CS_OK && (status = cs_model_kind_read(dir, model, &kind)) == CS_OK) {
         CS_AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
         const int64_t values = corpus.tokens * corpus.real_width;
-        int32_t *group = test_zeros(corpus.tokens, sizeof *group);
         float *to = test_zeros(values, sizeof *to);
         memset(to, 0, (size_t)values * sizeof *to);
-        for (int64_t i = 0; i < corpus.tokens; ++i) {
-            group[i] = i % 3 > 0;
-        }
+        ARRAY(int32_t, group, corpus.tokens, i, i % 3 > 0);
         status = cs_patch_reader_open(model, &kind, 1, &reader);
         if (status == CS_OK)
             status = cs_patches_fill(&reader, N, corpus.real, NULL, NULL, group, 1, to);

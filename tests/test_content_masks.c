@@ -109,10 +109,7 @@ TEST(states_are_means_over_draws)
         for (int j = 0; j < WIDTH; ++j) {
             double mean = 0;
             for (int64_t i = 0; i < n; ++i) {
-                double x = 0;
-                for (int64_t k = 0; k < DRAWS; ++k) {
-                    x += (double)draw[k][i][j] / DRAWS;
-                }
+                double x = SUM(k, 0, DRAWS, (double)draw[k][i][j] / DRAWS);
                 /* 2 DRAWS roundings of numbers of order 1 */
                 assert_true(fabs(x - (double)rows->state[row + i][j]) < 4 * DRAWS * 0x1p-22);
                 mean += x / (double)n;

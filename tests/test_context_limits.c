@@ -84,10 +84,7 @@ TEST(too_many_in_all_is_named)
 {
     enum { COUNT = 20000 };
     static int64_t start[COUNT], document[COUNT];
-    static int32_t length[COUNT];
-    for (int i = 0; i < COUNT; ++i) {
-        length[i] = 67;
-    }
+    ARRAY(int32_t, length, COUNT, i, 67);
     cs_sequences sequences = {
         .count = COUNT, .start = start, .length = length, .document = document};
     cs_objective objective;

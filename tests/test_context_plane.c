@@ -120,10 +120,7 @@ TEST(offsets_know_rows_and_columns)
 TEST(sizes_are_foreseen)
 {
     enum { TEXTS = 60 };
-    int64_t length[TEXTS];
-    for (int i = 0; i < TEXTS; ++i) {
-        length[i] = i % 3 ? 36 : 30;
-    }
+    ARRAY(int64_t, length, TEXTS, i, i % 3 ? 36 : 30);
     CS_AUTO(cs_corpus) corpus = small_corpus(TEXTS, length, 4, 0, 2);
     static const char *const contexts[] = {"nearest:1@6", "nearest:2@6", "nearest:3@5"};
     for (int i = 0; i < 3; ++i) {

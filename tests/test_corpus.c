@@ -264,10 +264,7 @@ TEST_IN_DIR(split_follows_share_and_seed)
         cs_corpus_options o = {.test_share = share[s], .seed = 5};
         CS_AUTO(cs_corpus) c = loaded(path, &o), again = loaded(path, &o);
         assert_same_corpus(&c, &again);
-        double held = 0;
-        for (int64_t d = 0; d < c.documents; ++d) {
-            held += c.held_out[d];
-        }
+        double held = SUM(d, 0, c.documents, c.held_out[d]);
         /* Five standard errors of a binomial share; none at 0. */
         double p = wanted[s];
         assert_true(fabs(held / N - p) <= 5 * sqrt(p * (1 - p) / N));

@@ -114,10 +114,7 @@ TEST(a_measure_times_its_square)
     OK(cs_jacobi_rule(&squared, work, node, weight));
     double catalan = 1, power = 4;
     for (int k = 0; k < ORDER - 3; ++k) { /* degree 2 k <= 2 (ORDER - 2) - 1 */
-        double sum = 0;
-        for (int64_t i = 0; i < squared.order; ++i) {
-            sum += weight[i] * pow(node[i], 2 * k);
-        }
+        double sum = SUM(i, 0, squared.order, weight[i] * pow(node[i], 2 * k));
         assert_true(fabs(sum - catalan / power) < 1e-13);
         catalan *= 2.0 * (2 * k + 3) / (k + 3); /* C_{k+2} from C_{k+1} */
         power *= 4;
@@ -151,10 +148,7 @@ TEST(a_measure_times_its_square)
 
 static cs_csr diagonal(int64_t n, double (*value)(int64_t i))
 {
-    double *entry = test_zeros(n, sizeof *entry);
-    for (int64_t i = 0; i < n; ++i) {
-        entry[i] = value(i);
-    }
+    ARRAY(double, entry, n, i, value(i));
     return diagonal_matrix(n, entry);
 }
 

@@ -120,10 +120,7 @@ static double tail_of(int64_t s, const double *a)
         col[i % s] += a[i];
     }
     for (int64_t i = 0; i < s * s; ++i) {
-        double g = 0;
-        for (int64_t k = 0; k < s; ++k) {
-            g += col[k] > 0 ? a[i / s * s + k] * a[i % s * s + k] / col[k] : 0;
-        }
+        double g = SUM(k, 0, s, col[k] > 0 ? a[i / s * s + k] * a[i % s * s + k] / col[k] : 0);
         sum += g > 0 ? g * g / row[i / s] / row[i % s] : 0;
     }
     return sum;
@@ -437,10 +434,7 @@ TEST(a_stream_counted_by_hand)
     OK(cs_kernel_of_pairs(&d.distribution, r));
     for (int u = 0; u < V; ++u) {
         for (int v = 0; v < V; ++v) {
-            double m = 0;
-            for (int i = 0; i < S * S; ++i) {
-                m += r[i] * count[abs(i / S - i % S)][u][v];
-            }
+            double m = SUM(i, 0, S * S, r[i] * count[abs(i / S - i % S)][u][v]);
             sum += p[u] * p[v] > 0 ? m * m / p[u] / p[v] : 0;
         }
     }

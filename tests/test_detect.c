@@ -84,10 +84,7 @@ TEST(draws_are_from_the_predictions)
     const double x_of = log(2e6 * (double)(events * vocab));
     double most = 0;
     for (int64_t r = 0; r < events; ++r) {
-        double sum = 0;
-        for (int64_t v = 0; v < vocab; ++v) {
-            sum += exp(z[r * vocab + v]);
-        }
+        double sum = SUM(v, 0, vocab, exp(z[r * vocab + v]));
         for (int64_t v = 0; v < vocab; ++v) {
             const double p = exp(z[r * vocab + v]) / sum;
             const double share = (double)times[r * vocab + v] / TIMES;
@@ -184,10 +181,7 @@ TEST(the_gradient_is_that_of_the_loss)
     for (int s = 0; s < 2; ++s) {
         for (int64_t i = 0; i < params->count; ++i) {
             const int64_t n = params->param[i].rows * params->param[i].cols;
-            double *moved = test_zeros(n, sizeof *moved);
-            for (int64_t k = 0; k < n; ++k) {
-                moved[k] = value[i][k] + (s ? h : -h) * along[i][k];
-            }
+            ARRAY(double, moved, n, k, value[i][k] + (s ? h : -h) * along[i][k]);
             OK(cs_params_set64(&w.model.params, i, CS_PARAM_VALUE, moved));
         }
         side[s] = loss_of(&w);

@@ -30,11 +30,8 @@ TEST(weights_are_the_mean_of_one_over_the_ratio)
         OK(cs_plan_init(&plan, S));
         for (uint64_t draw = 0, found = 0; !found; ++draw) {
             cs_rng rng = cs_rng_at(draw, CS_STREAM_TEST, 0);
-            int masked = 0;
             OK(cs_plan_sample(&o, &rng, &plan));
-            for (int i = 0; i < S; ++i) {
-                masked += plan.group[i] > 0;
-            }
+            int64_t masked = COUNT(i, 0, S, plan.group[i] > 0);
             for (int i = 0; i < S && masked == n; ++i) {
                 found = 1;
                 assert_true(plan.group[i] == 0 ||

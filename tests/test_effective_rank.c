@@ -10,11 +10,8 @@ static const cs_rank_options plain = {.tau = 0.9, .eps = -1.0};
 
 static float *normal_rows(int64_t n, int64_t d, double power, uint64_t index)
 {
-    float *x = test_zeros(n * d, sizeof *x);
     cs_rng rng = cs_rng_at(13, CS_STREAM_TEST, index);
-    for (int64_t i = 0; i < n * d; ++i) {
-        x[i] = (float)(cs_rng_normal(&rng) * pow((double)(i % d + 1), -power / 2));
-    }
+    ARRAY(float, x, (n * d), i, cs_rng_normal(&rng) * pow((double)(i % d + 1), -power / 2));
     return x;
 }
 
@@ -169,10 +166,7 @@ TEST(jackknife_by_its_definition)
     OK(cs_effective_rank_of(&g, &o, &r));
     double theta[B][CS_RANK_MEASURES];
     for (int b = 0; b < B; ++b) {
-        int32_t group[N];
-        for (int k = 0; k < N; ++k) {
-            group[k] = k / (N / B) == b ? -1 : 0;
-        }
+        ARRAY(int32_t, group, N, k, k / (N / B) == b ? -1 : 0);
         cs_rows rows = cs_rows_of_f32(N, D, x, "x");
         AUTO_OK(cs_gram, one, cs_gram_init(D, 1, &options, &one));
         OK(cs_gram_add(&one, &rows, group, &options));
@@ -183,13 +177,8 @@ TEST(jackknife_by_its_definition)
     }
     for (int m = 0; m < CS_RANK_OF_SPECTRUM; ++m) {
         int from = m == CS_RANK_TAU ? CS_RANK_TAU_INTERPOLATED : m;
-        double mean = 0, sum = 0;
-        for (int b = 0; b < B; ++b) {
-            mean += theta[b][from] / B;
-        }
-        for (int b = 0; b < B; ++b) {
-            sum += (theta[b][from] - mean) * (theta[b][from] - mean);
-        }
+        double mean = SUM(b, 0, B, theta[b][from] / B);
+        double sum = SUM(b, 0, B, (theta[b][from] - mean) * (theta[b][from] - mean));
         if (m != CS_RANK_NUMERICAL) {
             assert_true(fabs(r.se[m] - sqrt(sum * (B - 1) / B)) <= 1e-9);
         }
@@ -381,10 +370,7 @@ TEST(threads_do_not_bear_on_the_errors)
 static cs_status whole(const char *path)
 {
     (void)path;
-    float x[60];
-    for (int i = 0; i < 60; ++i) {
-        x[i] = (float)(i * 7 % 11);
-    }
+    ARRAY(float, x, 60, i, i * 7 % 11);
     const cs_gram_options options = {.threads = 1};
     cs_rank_options o = plain;
     o.jackknife = true;
@@ -408,10 +394,7 @@ TEST(every_allocation_may_fail)
 static double rank_without(const float *x, int64_t n, int64_t d, const int *part, int i, int j)
 {
     const cs_gram_options wide = {.wide = true};
-    int32_t *group = test_zeros(n, sizeof *group);
-    for (int64_t k = 0; k < n; ++k) {
-        group[k] = part[k] == i || part[k] == j ? -1 : 0;
-    }
+    ARRAY(int32_t, group, n, k, part[k] == i || part[k] == j ? -1 : 0);
     cs_rows rows = cs_rows_of_f32(n, d, x, "x");
     AUTO_OK(cs_gram, g, cs_gram_init(d, 1, &wide, &g));
     OK(cs_gram_add(&g, &rows, group, &wide));
@@ -509,10 +492,8 @@ static void covers(int d, int64_t n, uint64_t seed)
         float *x = normal_rows(n, d, 1, seed + i);
         CS_AUTO(cs_gram) g = blocks_of(x, n, d, B, &wide);
         AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &o, &r));
-        double mean = 0, plug_in = r.value[CS_RANK_TAU_INTERPOLATED];
-        for (int b = 0; b < B; ++b) {
-            mean += r.left_out[b * CS_RANK_MEASURES + CS_RANK_TAU_INTERPOLATED] / B;
-        }
+        double plug_in = r.value[CS_RANK_TAU_INTERPOLATED];
+        double mean = SUM(b, 0, B, r.left_out[b * CS_RANK_MEASURES + CS_RANK_TAU_INTERPOLATED] / B);
         assert_true(fabs(r.unclipped - (B * plug_in - (B - 1) * mean)) <= 1e-9);
         covered += fabs(r.value[CS_RANK_TAU_CORRECTED] - truth) <=
                    cs_student_width(0.95, (double)(r.parts - 1)) * r.se[CS_RANK_TAU_CORRECTED];

@@ -37,10 +37,7 @@ static void table_of(training *t, const int32_t *token, double nll[SETS][S])
         OK(cs_pass_forward(&pass, 1, (cs_run_key){0}));
         OK(cs_run_get_f32(pass.run, pass.network.loss.logits, logits));
         for (int64_t e = 0; e < pass.batch.events; ++e) {
-            double sum = 0;
-            for (int64_t v = 0; v < vocab; ++v) {
-                sum += exp((double)logits[e * vocab + v]);
-            }
+            double sum = SUM(v, 0, vocab, exp((double)logits[e * vocab + v]));
             nll[set][pass.batch.loss.place[e]] =
                 log(sum) - (double)logits[e * vocab + pass.batch.loss.target[e]];
         }

@@ -89,10 +89,7 @@ static void fill(cs_model *model, const cs_images *m, bool two_stream, float *to
                                 .query_position = two_stream ? "on" : NULL};
     CS_AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
     CS_AUTO(cs_corpus) patches = {0};
-    int32_t group[2 * PATCHES];
-    for (int k = 0; k < 2 * PATCHES; ++k) {
-        group[k] = k % 2;
-    }
+    ARRAY(int32_t, group, (2 * PATCHES), k, k % 2);
     OK(cs_model_pictures(model, m, 1, &patches));
     OK(cs_patch_reader_open(model, &kind, 2, &reader));
     OK(cs_patches_fill(&reader, 2, patches.real, m->extra, NULL, group, 1, to));
@@ -151,10 +148,7 @@ TEST(vectors_are_requested)
 TEST_IN_DIR(files_of_vectors)
 {
     CS_AUTO(cs_images) m = make_pictures(), part = {0};
-    double y[PICTURES * 2];
-    for (int i = 0; i < PICTURES * 2; ++i) {
-        y[i] = i * 0.5;
-    }
+    ARRAY(double, y, (PICTURES * 2), i, i * 0.5);
     OK(cs_npy_write(in_dir(state, "y.npy"), CS_F64, 2, (int64_t[]){PICTURES, 2}, y));
     OK(cs_images_extra(in_dir(state, "y.npy"), &m));
     assert_true(m.extra_width == 2 && m.extra[5] == 2.5F);

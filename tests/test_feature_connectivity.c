@@ -126,10 +126,7 @@ static void plainly(const double *x, int64_t n, int64_t d, int without, const cs
         }
     }
     for (int64_t k = 0; k < d && o->centred; ++k) {
-        double mean = 0;
-        for (int64_t i = 0; i < m; ++i) {
-            mean += y[i * d + k] / (double)m;
-        }
+        double mean = SUM(i, 0, m, y[i * d + k] / (double)m);
         for (int64_t i = 0; i < m; ++i) {
             y[i * d + k] -= mean;
         }
@@ -192,10 +189,7 @@ TEST(jackknife_by_definition)
             plainly(x, N, D, without[b], &o, share, left[b]);
         }
         for (int i = 0; i < N && !o.cosine; ++i) {
-            double square = 0;
-            for (int k = 0; k < D; ++k) {
-                square += x[i * D + k] * x[i * D + k];
-            }
+            double square = SUM(k, 0, D, x[i * D + k] * x[i * D + k]);
             largest = fmax(largest, 4 * square); /* less a mean: at most twice the norm */
         }
         for (int m = 0; m < 4; ++m) {
@@ -273,10 +267,7 @@ TEST(rows_are_drawn_by_seed)
     assert_int_equal(repeats, 0);
     /* Each with chance 1/4: 50 of 200, standard deviation 6.1; six of them. */
     assert_each(i, 0, MANY, hits[i] > 50 - 37 && hits[i] < 50 + 37);
-    int32_t group[MANY];
-    for (int i = 0; i < MANY; ++i) {
-        group[i] = i % 3 == 0 ? -1 : i;
-    }
+    ARRAY(int32_t, group, MANY, i, i % 3 == 0 ? -1 : i);
     for (uint64_t seed = 0; seed < 20; ++seed) {
         (void)taken(seed, group, FEW, ignored); /* asserts that none is left out */
     }
@@ -286,11 +277,8 @@ TEST(rows_are_drawn_by_seed)
 TEST(same_bits_for_any_threads)
 {
     enum { N = 300, D = 20 };
-    static float x[N * D];
     cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 0);
-    for (int i = 0; i < N * D; ++i) {
-        x[i] = (float)cs_rng_normal(&rng);
-    }
+    ARRAY(float, x, (N * D), i, cs_rng_normal(&rng));
     cs_rows rows = cs_rows_of_f32(N, D, x, "x");
     CS_AUTO(cs_feature_connectivity) first = {0};
     for (int threads = 1; threads <= 3; ++threads) {

@@ -95,11 +95,7 @@ static double predicted(task *t)
 
 static int64_t right(const double *truth, const double *guess, int64_t count)
 {
-    int64_t equal = 0;
-    for (int64_t i = 0; i < count; ++i) {
-        equal += (int64_t)truth[i] == (int64_t)guess[i];
-    }
-    return equal;
+    return COUNT(i, 0, count, (int64_t)truth[i] == (int64_t)guess[i]);
 }
 
 /* --- learning --------------------------------------------------------------------------------- */
@@ -276,7 +272,7 @@ TEST_IN_DIR(writes_a_log)
     const plan p = {CS_ARCH_GPT2, CS_READ_LAST, true, false, LABEL_BY_WORD, 2, 20, 0, 0};
     CS_AUTO_BY(close_task, task) t = open_task(&p);
     CS_AUTO_FREE char *text = NULL;
-    int64_t size = 0, lines = 0;
+    int64_t size = 0;
     t.options.dir = in_dir(state, "run");
     OK(cs_dir_make(t.options.dir));
     t.options.epochs = 2;
@@ -284,9 +280,7 @@ TEST_IN_DIR(writes_a_log)
     t.options.log_every = 4;
     (void)tuned(&t);
     OK(cs_file_read(in_dir(state, "run/log.csv"), 1 << 20, &text, &size));
-    for (int64_t i = 0; i < size; ++i) {
-        lines += text[i] == '\n';
-    }
+    int64_t lines = COUNT(i, 0, size, text[i] == '\n');
     assert_int_equal(lines, 1 + 3); /* the header, steps 4, 8 and the last, 10 */
     assert_non_null(strstr(text, "\n10,"));
 }

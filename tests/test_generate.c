@@ -188,10 +188,7 @@ TEST(nuclei_are_the_likeliest_tokens)
         ++seen[g.token[2 * k + 1]];
     }
     for (int64_t v = 0; v < vocab; ++v) {
-        double above = 0;
-        for (int64_t u = 0; u < vocab; ++u) {
-            above += p[u] > p[v] ? p[u] : 0;
-        }
+        double above = SUM(u, 0, vocab, p[u] > p[v] ? p[u] : 0);
         assert_true((seen[v] > 0) <= (above < o.top_p));
         whole += above < o.top_p ? p[v] : 0;
         least = above < o.top_p && p[v] < least ? p[v] : least;

@@ -8,11 +8,8 @@
 /* n x d normal floats with column offsets. */
 static float *normal_rows(int64_t n, int64_t d, float offset, uint64_t index)
 {
-    float *x = test_zeros(n * d, sizeof *x);
     cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, index);
-    for (int64_t i = 0; i < n * d; ++i) {
-        x[i] = (float)cs_rng_normal(&rng) + offset * (float)(i % d % 3);
-    }
+    ARRAY(float, x, (n * d), i, (float)cs_rng_normal(&rng) + offset * (float)(i % d % 3));
     return x;
 }
 
@@ -96,14 +93,12 @@ TEST(kernels_agree_with_the_definition)
         }
         all[v]->pack[0](STEPS, COLS, a, CS_TILE, panel, sum, square);
         for (int k = 0; k < STEPS; ++k) {
-            double total = 0, want = 0;
+            double want = 0;
             for (int i = 0; i < CS_TILE; ++i) {
                 assert_true(panel[k * CS_TILE + i] == (i < COLS ? a[k * CS_TILE + i] : 0.0F));
                 want += i < COLS ? ad[k * CS_TILE + i] * ad[k * CS_TILE + i] : 0;
             }
-            for (int l = 0; l < CS_TILE_LANES; ++l) {
-                total += (double)square[k * CS_TILE_LANES + l];
-            }
+            double total = SUM(l, 0, CS_TILE_LANES, (double)square[k * CS_TILE_LANES + l]);
             assert_true(fabs(total - want) <= 4 * FLT_EPSILON * want);
         }
         double to[CS_TILE * (CS_TILE + 3)] = {0};
@@ -150,11 +145,8 @@ TEST(error_is_within_its_bound)
 /* Whole numbers: every product and sum is exact. */
 static void assert_exact(int64_t n, int64_t d)
 {
-    float *x = test_zeros(n * d, sizeof *x);
     cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, 77);
-    for (int64_t i = 0; i < n * d; ++i) {
-        x[i] = (float)(cs_rng_below(&rng, 5)) - 2.0F;
-    }
+    ARRAY(float, x, (n * d), i, (float)(cs_rng_below(&rng, 5)) - 2.0F);
     cs_gram_options options = {.threads = 2};
     cs_rows source = cs_rows_of_f32(n, d, x, "x");
     AUTO_OK(cs_gram, g, cs_gram_init(d, 1, &options, &g));
@@ -162,10 +154,7 @@ static void assert_exact(int64_t n, int64_t d)
     assert_true(g.slabs == (n + 4095) / 4096);
     for (int64_t i = 0; i < d; i += 17) {
         for (int64_t j = i; j < d; j += 13) {
-            double want = 0;
-            for (int64_t k = 0; k < n; ++k) {
-                want += (double)x[k * d + i] * (double)x[k * d + j];
-            }
+            double want = SUM(k, 0, n, (double)x[k * d + i] * (double)x[k * d + j]);
             assert_true(g.block[i * d + j] == want);
         }
     }
@@ -322,15 +311,12 @@ TEST(rows_can_be_normalised)
     cs_rows source = cs_rows_of_f32(n, d, x, "x");
     CS_AUTO(cs_dense) total = {0};
     int64_t rows;
-    double trace = 0;
     AUTO_OK(cs_gram, g, cs_gram_init(d, 1, &options, &g));
     OK(cs_gram_add(&g, &source, NULL, &options));
     OK(cs_gram_total(&g, NULL, false, &total, &rows));
     sums s = {.x = x, .n = n, .d = d, .normalise = true};
     assert_gram(&total, &s, cs_gram_gamma(&g, false), 0);
-    for (int64_t j = 0; j < d; ++j) {
-        trace += total.data[j + j * d];
-    }
+    double trace = SUM(j, 0, d, total.data[j + j * d]);
     assert_true(fabs(trace - (double)(n - 1)) <= cs_gram_gamma(&g, false) * (double)n);
     assert_int_equal(g.zeros, 1);
     assert_int_equal(g.heaviest, 11);
@@ -451,10 +437,7 @@ static cs_status whole_way(const char *path)
 
 TEST_IN_DIR(every_allocation_may_fail)
 {
-    static double y[N * D];
-    for (int i = 0; i < N * D; ++i) {
-        y[i] = i % 23 - 7;
-    }
+    ARRAY(double, y, (N * D), i, i % 23 - 7);
     OK(cs_npy_write(in_dir(state, "d.npy"), CS_F64, 2, (int64_t[]){N, D}, y));
     fail_each_allocation(whole_way, in_dir(state, "d.npy"));
 }

@@ -334,10 +334,7 @@ TEST(widths_about_the_ends_of_blocks)
     enum { ROWS = 40 };
     for (size_t w = 0; w < sizeof width / sizeof *width; ++w) {
         const int64_t d = width[w];
-        float *x = test_zeros(ROWS * d, sizeof *x);
-        for (int64_t i = 0; i < ROWS * d; ++i) {
-            x[i] = (float)(i * i % 11) - 5;
-        }
+        ARRAY(float, x, (ROWS * d), i, (float)(i * i % 11) - 5);
         const cs_gram_options o = {.threads = 2};
         cs_rows rows = cs_rows_of_f32(ROWS, d, x, "x");
         AUTO_OK(cs_gram, g, cs_gram_init(d, 1, &o, &g));

@@ -159,10 +159,7 @@ TEST(pooling_is_arithmetic)
         assert_int_equal(pooled[0]->about[d].document, d);
         for (int64_t l = 0; l < 3; ++l) {
             for (int64_t j = 0; j < WIDTH; ++j) {
-                double sum = 0;
-                for (int64_t i = first; i < first + n; ++i) {
-                    sum += (double)all->state[l][i][j];
-                }
+                double sum = SUM(i, first, first + n, (double)all->state[l][i][j]);
                 /* sums in double by pieces: a rounding to float apart at most */
                 assert_true(fabs(sum / (double)n - (double)pooled[0]->state[l][d][j]) < 1e-6);
                 assert_true(memcmp(&all->state[l][first][j], &pooled[1]->state[l][d][j], 4) == 0);

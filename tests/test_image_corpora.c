@@ -200,10 +200,7 @@ TEST_IN_DIR(glyphs_are_held_out_by_typeface)
             assert_true(held_out[g] == -1 || held_out[g] == m.held_out[i]);
             held_out[g] = (int8_t)m.held_out[i];
             seen[g * m.labels + m.label[i]] += 1;
-            int ink = 0;
-            for (int p = 0; p < 32 * 32; ++p) {
-                ink += m.pixel[i * 1024 + p] > 127;
-            }
+            int64_t ink = COUNT(p, 0, 32 * 32, m.pixel[i * 1024 + p] > 127);
             assert_in_range(ink, 4, 400);
         }
         for (int64_t g = 0; g < m.groups; ++g) {

@@ -123,10 +123,7 @@ TEST_IN_DIR(cifar_file_and_directory)
 
 TEST_IN_DIR(npy_with_labels)
 {
-    uint8_t pixel[24];
-    for (int i = 0; i < 24; ++i) {
-        pixel[i] = (uint8_t)(10 * i);
-    }
+    ARRAY(uint8_t, pixel, 24, i, 10 * i);
     cs_images m = {0};
     const char *path = in_dir(state, "x.npy");
     OK(cs_npy_write(path, CS_U8, 4, (int64_t[]){2, 2, 2, 3}, pixel));

@@ -150,10 +150,7 @@ TEST(the_error_covers_the_factorisation)
         OK(cs_dense_ldl(&f, below, pivot));
         CS_AUTO(cs_dense) product = product_of(&f, below, pivot);
         for (int j = 0; j < N; ++j) {
-            double sum = 0;
-            for (int i = 0; i < N; ++i) {
-                sum += fabs(product.data[i + j * N] - a.data[i + j * N]);
-            }
+            double sum = SUM(i, 0, N, fabs(product.data[i + j * N] - a.data[i + j * N]));
             worst = fmax(worst, sum);
         }
         int64_t positive = 0;

@@ -82,13 +82,9 @@ TEST(interval_without_its_bias)
     cs_jackknife_interval(N, mean * mean, without + 1, 2, false, &low, &high);
     assert_true(fabs((low + high) / 2 - (mean * mean - variance / N)) < 1e-9);
     cs_jackknife_interval(N, mean, without, 2, true, &low, &high);
-    double log_mean = 0, square = 0;
-    for (int i = 0; i < N; ++i) {
-        log_mean += log(without[2 * i]) / N;
-    }
-    for (int i = 0; i < N; ++i) {
-        square += (log(without[2 * i]) - log_mean) * (log(without[2 * i]) - log_mean);
-    }
+    double log_mean = SUM(i, 0, N, log(without[2 * i]) / N);
+    double square =
+        SUM(i, 0, N, (log(without[2 * i]) - log_mean) * (log(without[2 * i]) - log_mean));
     const double center = N * log(mean) - (N - 1) * log_mean,
                  width = quantile * sqrt(square * (N - 1) / N);
     assert_true(fabs(log(low) - (center - width)) < 1e-11 &&
@@ -98,10 +94,8 @@ TEST(interval_without_its_bias)
     assert_true(fabs(cs_jackknife_corrected(N, mean, without, 2, true, left_out) - exp(center)) <
                 1e-11);
     for (int b = 0; b < N; ++b) {
-        double others = 0;
-        for (int i = 0; i < N; ++i) {
-            others += i == b ? 0 : (N * log(mean) - (N - 1) * log(without[2 * i])) / (N - 1);
-        }
+        double others =
+            SUM(i, 0, N, i == b ? 0 : (N * log(mean) - (N - 1) * log(without[2 * i])) / (N - 1));
         assert_true(fabs(log(left_out[b]) - others) < 1e-11);
     }
     assert_true(fabs(cs_jackknife_corrected(N, mean * mean, without + 1, 2, false, NULL) -

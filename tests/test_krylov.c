@@ -335,10 +335,7 @@ TEST(dependent_columns_are_dropped)
         }
         assert_true(largest(&cross) < 1e-13);
         for (int64_t e = 0; e < COLS * B; ++e) {
-            double sum = 0;
-            for (int64_t l = 0; l < B; ++l) {
-                sum += after.data[e % COLS + l * COLS] * r[l * B + e / COLS];
-            }
+            double sum = SUM(l, 0, B, after.data[e % COLS + l * COLS] * r[l * B + e / COLS]);
             assert_true(fabs(sum - before.data[e]) < (t == 0 ? 1e-13 : 1e-7));
         }
     }
@@ -366,16 +363,10 @@ TEST(a_guess_is_mixed_with_noise)
     CS_AUTO(cs_dense) w = panel_of(k.next, COLS);
     assert_true(orthonormality(&w) < 1e-13);
     for (int64_t j = 0; j < GUESSED; ++j) { /* each vector has its part in the block */
-        double part = 0;
-        for (int64_t c = 0; c < B; ++c) {
-            part += w.data[3 * j + c * COLS] * w.data[3 * j + c * COLS];
-        }
+        double part = SUM(c, 0, B, w.data[3 * j + c * COLS] * w.data[3 * j + c * COLS]);
         assert_true(j == 7 ? part < 1e-5 : part > 0.01);
     }
-    double noise = 0;
-    for (int64_t e = 0; e < COLS * B; ++e) {
-        noise += e % COLS % 3 != 0 ? w.data[e] * w.data[e] : 0;
-    }
+    double noise = SUM(e, 0, COLS * B, e % COLS % 3 != 0 ? w.data[e] * w.data[e] : 0);
     /* 40 entries a column of size 1e-3 / sqrt(60), under columns of about sqrt(19). */
     assert_true(sqrt(noise / B) > 1e-5 && sqrt(noise / B) < 1e-3);
     guess.data[5] = NAN;

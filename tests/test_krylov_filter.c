@@ -26,14 +26,12 @@ TEST(a_filter_has_the_degree_it_needs)
         {1, 0.9, 1e8, 1000, 12, 0},                                 /* no products left */
     };
     for (size_t t = 0; t < sizeof cases / sizeof *cases; ++t) {
-        double value[N], found_value[B];
+        double found_value[B];
         CS_AUTO_BY(operator_free, csr_operator) f = {0};
         CS_AUTO_BY(cs_space_cpu_free, cs_space) s = {0};
         CS_AUTO(cs_krylov) k = {0};
         int found = -1;
-        for (int j = 0; j < N; ++j) {
-            value[j] = j < COPIES ? cases[t].copies : cases[t].cut * (N - j) / N;
-        }
+        ARRAY(double, value, N, j, j < COPIES ? cases[t].copies : cases[t].cut * (N - j) / N);
         operator_of(&f, diagonal_matrix(N, value), 1);
         OK(cs_space_cpu(&f.op, 1, &s));
         OK(cs_krylov_open(&s, false, 6, 5, &k));
@@ -82,14 +80,12 @@ TEST(a_filter_has_the_degree_it_needs)
 TEST(a_filter_is_cut_where_larger_values_would_return)
 {
     enum { N = 300, COPIES = 30 };
-    double value[N], found_value[B], ten[B];
+    double found_value[B], ten[B];
     CS_AUTO_BY(operator_free, csr_operator) f = {0};
     CS_AUTO_BY(cs_space_cpu_free, cs_space) s = {0};
     CS_AUTO(cs_krylov) k = {0};
     int found = 0;
-    for (int j = 0; j < N; ++j) {
-        value[j] = j < B ? 1.6 : j < B + COPIES ? 1 : 0.9 * (N - j) / N;
-    }
+    ARRAY(double, value, N, j, j < B ? 1.6 : j < B + COPIES ? 1 : 0.9 * (N - j) / N);
     operator_of(&f, diagonal_matrix(N, value), 1);
     OK(cs_space_cpu(&f.op, 1, &s));
     OK(cs_krylov_open(&s, false, 6, 5, &k));
@@ -173,15 +169,13 @@ TEST(scales_are_powers_of_two)
 {
     static const double factor[] = {1, 0x1p190, 0x1p-190, 0x1p210, 0x1p-210, 0x1p600, 0x1p-600, 0};
     for (size_t t = 0; t < sizeof factor / sizeof *factor; ++t) {
-        double value[40], mantissa;
+        double mantissa;
         CS_AUTO_BY(operator_free, csr_operator) f = {0};
         CS_AUTO_BY(cs_space_cpu_free, cs_space) s = {0};
         CS_AUTO(cs_krylov) k = {0};
         bool zero = false;
         int power;
-        for (int j = 0; j < 40; ++j) {
-            value[j] = factor[t] * (1 + j / 40.0);
-        }
+        ARRAY(double, value, 40, j, factor[t] * (1 + j / 40.0));
         operator_of(&f, diagonal_matrix(40, value), 1);
         OK(cs_space_cpu(&f.op, 1, &s));
         OK(cs_krylov_open(&s, false, 4, 5, &k));

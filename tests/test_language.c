@@ -13,11 +13,8 @@ enum { DOCUMENTS = 40, VOCAB = 9, BLOCKS = 4, K = 3 };
 
 static cs_corpus corpus_of(void)
 {
-    int64_t length[DOCUMENTS];
     cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 3);
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        length[d] = 3 + cs_rng_below(&rng, 7);
-    }
+    ARRAY(int64_t, length, DOCUMENTS, d, 3 + cs_rng_below(&rng, 7));
     return small_corpus(DOCUMENTS, length, VOCAB, 2, 12);
 }
 
@@ -46,12 +43,9 @@ static void choose(uint64_t seed, int block, uint8_t *part)
 static void mean_of_quarters(const document_events *e, const uint8_t *part, const double *scale,
                              double *q)
 {
-    uint8_t quarter[DOCUMENTS];
     double pairs[VOCAB * VOCAB];
     memset(q, 0, sizeof pairs);
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        quarter[d] = part[d] == CS_LEFT_OUT ? CS_LEFT_OUT : part[d] / 2;
-    }
+    ARRAY(uint8_t, quarter, DOCUMENTS, d, part[d] == CS_LEFT_OUT ? CS_LEFT_OUT : part[d] / 2);
     for (int f = 0; f < 4; ++f) {
         for (int g = f + 1; g < 4; ++g) {
             const cs_pair_options o = {.part = quarter,
@@ -71,15 +65,13 @@ static void mean_of_quarters(const document_events *e, const uint8_t *part, cons
 static double spectrum_of(cs_population_estimate estimate, const document_events *e,
                           const uint8_t *part, cs_dense *m, double *value)
 {
-    double p[VOCAB] = {0}, all = 0, scale[VOCAB], pairs[VOCAB * VOCAB], up[VOCAB];
+    double p[VOCAB] = {0}, all = 0, pairs[VOCAB * VOCAB], up[VOCAB];
     for (int64_t i = 0; i < e->count; ++i) {
         const double w = part[e->document[i]] == CS_LEFT_OUT ? 0 : e->weight[i];
         p[e->token[i]] += w;
         all += w;
     }
-    for (int v = 0; v < VOCAB; ++v) {
-        scale[v] = p[v] > 0 ? sqrt(all / p[v]) : 0;
-    }
+    ARRAY(double, scale, VOCAB, v, p[v] > 0 ? sqrt(all / p[v]) : 0);
     const cs_pair_options o = {.part = part, .chosen = 0xff, .scale = scale};
     const double seen = estimate == CS_DISTINCT_DOCUMENT ? pairs_by_events(e, &o, VOCAB, pairs) : 1;
     if (estimate == CS_CROSS_FIT) mean_of_quarters(e, part, scale, pairs);
@@ -116,10 +108,7 @@ static void compare(cs_population_estimate estimate)
     const double seen = spectrum_of(estimate, &e, part, &m, value);
     OK(cs_population_of(&counts, part, &sums, &p));
     const double *sum4 = distinct ? &p.distinct.sum_sigma4 : &p.cross_fit.sum_sigma4;
-    double trace = 0;
-    for (int v = 0; v < VOCAB; ++v) {
-        trace += value[v];
-    }
+    double trace = SUM(v, 0, VOCAB, value[v]);
     assert_int_equal(l.documents, DOCUMENTS);
     assert_true(!distinct || fabs(l.seen.value - seen) < 1e-12);
     assert_true(l.seen.value > 0 && l.seen.value <= 1);
@@ -128,10 +117,7 @@ static void compare(cs_population_estimate estimate)
         double square = 0, norm = 0;
         assert_true(fabs(l.lambda[j].value - value[j]) < 1e-8);
         for (int i = 0; i < VOCAB; ++i) {
-            double product = 0;
-            for (int u = 0; u < VOCAB; ++u) {
-                product += m.data[i + u * m.ld] * l.v.data[u + j * l.v.ld];
-            }
+            double product = SUM(u, 0, VOCAB, m.data[i + u * m.ld] * l.v.data[u + j * l.v.ld]);
             const double off = product - value[j] * l.v.data[i + j * l.v.ld];
             square += off * off;
             norm += l.v.data[i + j * l.v.ld] * l.v.data[i + j * l.v.ld];

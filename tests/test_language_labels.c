@@ -98,12 +98,9 @@ static void alpha_of(const document_events *e, const int *label, int block, doub
 
 TEST(alpha_is_that_of_all_pairs_of_events)
 {
-    int64_t length[DOCUMENTS];
     int label[DOCUMENTS];
     cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 3);
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        length[d] = 3 + cs_rng_below(&rng, 5);
-    }
+    ARRAY(int64_t, length, DOCUMENTS, d, 3 + cs_rng_below(&rng, 5));
     CS_AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, VOCAB, CLASSES, 12);
     corpus.label[3] = -1; /* is a separate class */
     for (int d = 0; d < DOCUMENTS; ++d) {

@@ -358,12 +358,9 @@ TEST(requests_of_arpack)
     } cases[] = {{3, 3, 3, 20, 20}, {9, 9, 8, 20, 20}, {12, 12, 8, 25, 20}, {40, 30, 10, 81, 21}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         enum { N = 90 };
-        double value[N];
         CS_AUTO_BY(operator_free, csr_operator) f = {0};
         CS_AUTO(cs_svd) s = {0};
-        for (int i = 0; i < N; ++i) {
-            value[i] = i < cases[c].copies ? N : N - i;
-        }
+        ARRAY(double, value, N, i, i < cases[c].copies ? N : N - i);
         operator_of(&f, diagonal_matrix(N, value), 1);
         cs_svd_options o = {.k = cases[c].k, .solver = CS_SOLVER_ARPACK};
         runs = 0;
@@ -418,13 +415,10 @@ TEST(a_group_of_one_finds_the_same)
 {
     enum { COLS = 70, ROWS = 90, K = 7 };
     const cs_comm_arpack table = {group_step, group_vectors};
-    double value[COLS];
     CS_AUTO_BY(operator_free, csr_operator) f = {0};
     int calls = 0;
     cs_comm comm = {.ranks = 1, .neighbours = 1, .ctx = &calls, .arpack = &table};
-    for (int i = 0; i < COLS; ++i) {
-        value[i] = COLS - i;
-    }
+    ARRAY(double, value, COLS, i, COLS - i);
     value[1] = value[2];
     value[5] = value[4];
     operator_of(&f, scattered(ROWS, COLS, COLS, value), 1);

@@ -61,10 +61,8 @@ static uint64_t revealed(const cs_task *task, const cs_model_config *config, con
     cs_rng keep = cs_rng_at(SEED, CS_STREAM_KEPT, key);
     cs_rng replace = cs_rng_at(SEED, CS_STREAM_REPLACE, key);
     uint64_t shown = 0;
-    int64_t left = 0, stay;
-    for (int64_t i = 0; i < plan->length; ++i) {
-        left += plan->weight[i] > 0;
-    }
+    int64_t stay;
+    int64_t left = COUNT(i, 0, plan->length, plan->weight[i] > 0);
     stay = config->decoder.layers == 0 ? left : (int64_t)(task->delta * (double)left + 0.5);
     for (int64_t i = 0; i < plan->length; ++i) {
         if (!(plan->weight[i] > 0)) {
@@ -365,10 +363,8 @@ TEST(the_spectral_loss_wants_masses)
     assert_fails(cs_batch_load(&b, &r.net, 1, NULL, (cs_run_key){0}, r.run), CS_ERR_USAGE,
                  "probabilities of the targets");
     /* sum_r -2 z_r[target] + sum_j mass_j z_rj^2 */
-    double mass[VOCAB], z[FIRST * VOCAB], expected = 0, loss;
-    for (int j = 0; j < VOCAB; ++j) {
-        mass[j] = (double)(j + 1) / (VOCAB * (VOCAB + 1) / 2.0);
-    }
+    double z[FIRST * VOCAB], expected = 0, loss;
+    ARRAY(double, mass, VOCAB, j, (double)(j + 1) / (VOCAB * (VOCAB + 1) / 2.0));
     OK(cs_batch_load(&b, &r.net, 1, mass, (cs_run_key){0}, r.run));
     OK(cs_run_forward(r.run));
     OK(cs_run_sum(r.run, r.net.loss.value, &loss));

@@ -37,11 +37,9 @@ TEST(gemm_agrees_with_the_definition)
         fill_normal(&c, 3);
         for (int64_t i = 0; i < 3; ++i) {
             for (int64_t j = 0; j < 5; ++j) {
-                double sum = 0;
-                for (int64_t l = 0; l < 4; ++l) {
-                    sum += (ta ? a.data[l + i * a.ld] : a.data[i + l * a.ld]) *
-                           (tb ? b.data[j + l * b.ld] : b.data[l + j * b.ld]);
-                }
+                double sum = SUM(l, 0, 4,
+                                 (ta ? a.data[l + i * a.ld] : a.data[i + l * a.ld]) *
+                                     (tb ? b.data[j + l * b.ld] : b.data[l + j * b.ld]));
                 want.data[i + j * 3] = 2 * sum - 0.5 * c.data[i + j * 3];
             }
         }
@@ -232,10 +230,7 @@ TEST(reshaping_agrees_with_dense)
     OK(cs_csr_check(&t, false));
     OK(cs_csr_to_dense(&t, &dt));
     /* Column j goes to 8 - j, odd ones away: a map that reverses the order. */
-    int32_t map[9];
-    for (int32_t j = 0; j < 9; ++j) {
-        map[j] = j % 2 ? -1 : 8 - j;
-    }
+    ARRAY(int32_t, map, 9, j, j % 2 ? -1 : 8 - j);
     const int64_t rows[] = {5, 0, 12};
     OK(cs_csr_select(&a, 3, rows, map, 9, &s));
     OK(cs_csr_check(&s, false));
@@ -255,10 +250,7 @@ TEST(reshaping_agrees_with_dense)
         }
     }
     for (int64_t i = 0; i < 13; ++i) {
-        double sum = 0;
-        for (int64_t j = 0; j < 9; ++j) {
-            sum += d.data[i + j * d.ld];
-        }
+        double sum = SUM(j, 0, 9, d.data[i + j * d.ld]);
         assert_true(fabs(sum - row_sum[i]) < 100 * DBL_EPSILON);
     }
     cs_csr_free(&s);

@@ -23,7 +23,6 @@ static double plain_gradient(const cs_linear_probe *p, const cs_rows *x, const d
     double *g = cs_calloc(d * k + k, sizeof *g), *z = cs_alloc(d + k, sizeof *z), *s = z + d;
     assert_true(g && z);
     for (int64_t i = 0; i < n; ++i) {
-        double sum = 0;
         OK(cs_rows_read_f64(x, i, 1, z));
         memcpy(s, p->intercept, sizeof(double) * (size_t)k);
         for (int64_t j = 0; j < d; ++j) {
@@ -32,9 +31,7 @@ static double plain_gradient(const cs_linear_probe *p, const cs_rows *x, const d
                 s[c] += z[j] * p->weight[j * k + c];
             }
         }
-        for (int64_t c = 0; c < k; ++c) {
-            sum += exp(s[c]);
-        }
+        double sum = SUM(c, 0, k, exp(s[c]));
         for (int64_t c = 0; c < k; ++c) {
             bool own = p->class_of && (double)p->class_of[c] == y[i];
             double r = p->class_of ? class_weight[(int)y[i]] * (exp(s[c]) / sum - (own ? 1.0 : 0.0))
@@ -149,13 +146,11 @@ TEST(stationary_by_plain_loops)
     probe_fill(&s, 2);
     cs_rows rows = probe_rows(&s);
     const double penalties[2] = {0.1, 1e-3};
-    double number[K] = {0}, weights[K];
+    double number[K] = {0};
     for (int i = 0; i < N; ++i) {
         number[(int)s.y[i]] += 1;
     }
-    for (int c = 0; c < K; ++c) {
-        weights[c] = N / (K * number[c]);
-    }
+    ARRAY(double, weights, K, c, N / (K * number[c]));
     for (int t = 0; t < 4; ++t) {
         cs_linear_probe_options o = one_penalty(&penalties[t % 2]);
         o.balanced = t >= 2;
@@ -287,10 +282,7 @@ TEST(fewer_rows_than_features)
 {
     static probe_data s;
     probe_fill(&s, 7);
-    double y[20];
-    for (int i = 0; i < 20; ++i) {
-        y[i] = i % 2;
-    }
+    ARRAY(double, y, 20, i, i % 2);
     const double penalty = 1e-5;
     cs_linear_probe_options o = one_penalty(&penalty);
     o.tolerance = 1e-7;

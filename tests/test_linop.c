@@ -177,16 +177,13 @@ TEST(operators_are_adjoint_to_their_transposes)
     enum { M = 40, N = 25, P = 4 };
     CS_AUTO(cs_csr) a = random_sparse(M, N, 0.2, 7), at = {0};
     CS_AUTO(cs_dense) dense = {0}, u = {0}, v = {0};
-    double s[P];
     OK(cs_csr_transpose(&a, &at));
     OK(cs_csr_to_dense(&a, &dense));
     OK(cs_dense_init(&u, M, P));
     OK(cs_dense_init(&v, N, P));
     fill_normal(&u, 8);
     fill_normal(&v, 9);
-    for (int l = 0; l < P; ++l) {
-        s[l] = l + 0.5;
-    }
+    ARRAY(double, s, P, l, l + 0.5);
     cs_linop_csr_ctx csr_ctx;
     cs_linop op = cs_linop_csr(&csr_ctx, &a, &at, 2);
     adjoint_pair(&op, &dense);

@@ -138,14 +138,9 @@ TEST(gap_has_its_own_error)
         plain_ranks(a, -1, encoder_only, with);
         plain_ranks(b, -1, encoder_only, without);
         for (int m = 0; m < CS_RANK_DECAY; ++m) { /* too few values for the exponent */
-            double mean = 0, sum = 0;
             int of = m == CS_RANK_TAU ? CS_RANK_TAU_INTERPOLATED : m;
-            for (int k = 0; k < BLOCKS; ++k) {
-                mean += left[k][of] / BLOCKS;
-            }
-            for (int k = 0; k < BLOCKS; ++k) {
-                sum += (left[k][of] - mean) * (left[k][of] - mean);
-            }
+            double mean = SUM(k, 0, BLOCKS, left[k][of] / BLOCKS);
+            double sum = SUM(k, 0, BLOCKS, (left[k][of] - mean) * (left[k][of] - mean));
             near(r.layer[0].gap[m], with[m] - without[m], 1e-10);
             if (m != CS_RANK_NUMERICAL) {
                 near(r.layer[0].gap_se[m], sqrt(sum * (BLOCKS - 1) / BLOCKS), 1e-10);

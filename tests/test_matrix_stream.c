@@ -175,10 +175,7 @@ static cs_status reads_interrupted(const char *path)
 TEST_IN_DIR(an_interrupt_ends_the_reading_of_lines)
 {
     enum { ROWS = 70000 };
-    double *value = test_zeros(ROWS, sizeof *value);
-    for (int i = 0; i < ROWS; ++i) {
-        value[i] = i + 1;
-    }
+    ARRAY(double, value, ROWS, i, i + 1);
     CS_AUTO(cs_csr) a = diagonal_matrix(ROWS, value);
     OK(cs_matrix_write_mtx(in_dir(state, "d.mtx"), &a, true));
     assert_int_equal(in_child(reads_interrupted, in_dir(state, "d.mtx"), "interrupted"),

@@ -64,10 +64,7 @@ TEST(correlations_by_hand)
     const double huge[5] = {2e300, 1e300, 4e300, 3e300, 5e300};
     assert_true(fabs(score(CS_METRIC_PEARSON, 5, a, huge, 0) - 0.8) <= 1e-15);
     /* A large mean does not cancel the correlation away: 2^40 + a is exact. */
-    double far[5];
-    for (int i = 0; i < 5; ++i) {
-        far[i] = ldexp(1, 40) + a[i];
-    }
+    ARRAY(double, far, 5, i, ldexp(1, 40) + a[i]);
     assert_true(fabs(score(CS_METRIC_PEARSON, 5, far, b, 0) - 0.8) <=
                 1e-3); /* the mean's rounding is 1e-4 */
 }
@@ -234,10 +231,7 @@ TEST(seeds)
     assert_true(s.median == 3.5 && s.low == 1 && s.high == 9 &&
                 fabs(s.coverage - 0.96875) <= 1e-15);
     /* n = 20, tables: (6, 15) with coverage 0.9586. */
-    double twenty[20];
-    for (int i = 0; i < 20; ++i) {
-        twenty[i] = i + 1;
-    }
+    ARRAY(double, twenty, 20, i, i + 1);
     OK(cs_seed_summary_of(20, twenty, &s));
     assert_true(s.low == 6 && s.high == 15 && fabs(s.coverage - 0.9586) <= 1e-4);
     /* 2^-2000 underflows; the normal approximation with continuity is good to 1e-4 here. */

@@ -191,11 +191,9 @@ TEST(printed_shares_read_back)
     cs_rng rng = cs_rng_at(1, CS_STREAM_AUDIT, 0);
     for (int i = 0; i < 200; ++i) {
         char spec[200];
-        double share[8], again[8], u[5];
+        double share[8], again[8];
         CS_AUTO(cs_plan_file) file = {0}, back = {0};
-        for (int j = 0; j < 5; ++j) {
-            u[j] = cs_rng_uniform(&rng);
-        }
+        ARRAY(double, u, 5, j, cs_rng_uniform(&rng));
         (void)snprintf(spec, sizeof spec,
                        "mix:%.17g*ar+%.17g*masked(unmasked=1)+%.17g*mix(%.17g*gvp(groups=2)+%.17g*"
                        "permuted-ar)",

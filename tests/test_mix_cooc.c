@@ -97,10 +97,7 @@ TEST(all_sets_of_a_mixture_are_counted)
 TEST(dry_runs_of_mixtures_bound_their_size)
 {
     static const char *const modes[] = {"nearest:1", "nearest:2", "each:2", "document"};
-    int64_t length[400];
-    for (int i = 0; i < 400; ++i) {
-        length[i] = 5 + i % 50;
-    }
+    ARRAY(int64_t, length, 400, i, 5 + i % 50);
     CS_AUTO(cs_corpus) corpus = small_corpus(400, length, 2000, MIX_LABELS, 6);
     for (size_t k = 0; k < sizeof modes / sizeof *modes; ++k) {
         CS_AUTO(cs_plan_file) file = {0};

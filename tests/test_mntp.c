@@ -315,10 +315,7 @@ TEST(pseudo_is_the_mean_over_single_masks)
         for (int64_t step = 0; step < 100; ++step) {
             ask(&s, s.t.corpus.token + s.t.corpus.doc_ptr[3], step);
             const int64_t place = s.pass.batch.loss.place[0];
-            double total = 0;
-            for (int64_t v = 0; v < vocab; ++v) {
-                total += exp((double)s.logits[v]);
-            }
+            double total = SUM(v, 0, vocab, exp((double)s.logits[v]));
             sum +=
                 seen >> place & 1 ? 0 : log(total) - (double)s.logits[s.pass.batch.loss.target[0]];
             seen |= 1U << place;

@@ -143,10 +143,7 @@ static void check_derivatives(const model_case *cases)
         }
         for (int64_t i = 0; i < p.count; ++i) {
             const char *name = p.world.model.params.param[i].name;
-            double g = 0;
-            for (int64_t k = 0; k < items(&p, i); ++k) {
-                g += p.grad[i][k] * p.grad[i][k];
-            }
+            double g = SUM(k, 0, items(&p, i), p.grad[i][k] * p.grad[i][k]);
             if ((p.world.model.params.param[i].fixed || idle(what, name)) == (g > 0)) {
                 fail_msg("%s: gradient of %s has norm %g", what->name, name, sqrt(g));
             }

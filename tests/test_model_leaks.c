@@ -218,10 +218,7 @@ TEST(test_first_loss)
         double loss = world_loss(&world);
         OK(cs_run_get(world.run, world.net.loss.features, features));
         for (int64_t p = 0; p < PREDICTIONS; ++p) {
-            double sum = 0;
-            for (int64_t c = 0; c < 8; ++c) {
-                sum += fabs(features[p * 8 + c]);
-            }
+            double sum = SUM(c, 0, 8, fabs(features[p * 8 + c]));
             most = fmax(most, sum);
         }
         double m = 6 * config.training.init_range * most;

@@ -12,10 +12,7 @@ static double dense_moment4(const cs_csr *a)
     double sum = 0;
     for (int64_t i = 0; i < d.cols; ++i) {
         for (int64_t j = 0; j < d.cols; ++j) {
-            double g = 0;
-            for (int64_t k = 0; k < d.rows; ++k) {
-                g += d.data[k + i * d.ld] * d.data[k + j * d.ld];
-            }
+            double g = SUM(k, 0, d.rows, d.data[k + i * d.ld] * d.data[k + j * d.ld]);
             sum += g * g;
         }
     }
@@ -185,10 +182,7 @@ TEST(cost_is_that_of_the_cheapest_order)
     /* A full row and a full column: either Gram matrix costs n^2 / 2, by degree it is linear. By
      * hand: eight columns go before the row, 8 n - 28; it goes before the others, n - 8; n - 1 for
      * the other rows. */
-    double full[100 * 100];
-    for (int i = 0; i < 100 * 100; ++i) {
-        full[i] = i < 100 || i % 100 == 0;
-    }
+    ARRAY(double, full, (100 * 100), i, i < 100 || i % 100 == 0);
     a = matrix_of(100, 100, full);
     assert_true(cost_of(&a) == 10 * 100 - 37);
     assert_true(moment4(&a) == dense_moment4(&a));
@@ -215,10 +209,7 @@ static cs_csr decaying(int64_t n, double ratio, cs_csr *at, double *truth)
             norm += h[i] * h[i];
         }
         for (int64_t j = 0; j < n; ++j) { /* columns, then rows */
-            double dot = 0;
-            for (int64_t i = 0; i < n; ++i) {
-                dot += h[i] * d.data[side ? j + i * d.ld : i + j * d.ld];
-            }
+            double dot = SUM(i, 0, n, h[i] * d.data[side ? j + i * d.ld : i + j * d.ld]);
             for (int64_t i = 0; i < n; ++i) {
                 d.data[side ? j + i * d.ld : i + j * d.ld] -= 2 * dot / norm * h[i];
             }

@@ -102,7 +102,6 @@ TEST(average_precision_as_coco_has_it)
 {
     static const double wanted[] = {0.192204934779192, 0.137713771377138, 0.301630163016302};
     boxes *b = draw_boxes();
-    int32_t block[12];
     double each[3];
     assert_true(b->ptr[12] == 29 && b->count == 39);
     OK(cs_detections_match(&b->images, b->count, b->found));
@@ -111,9 +110,7 @@ TEST(average_precision_as_coco_has_it)
     for (int c = 0; c < 3; ++c) {
         assert_near(each[c], wanted[c], EXACT);
     }
-    for (int i = 0; i < 12; ++i) {
-        block[i] = i == 5 ? 1 : 0;
-    }
+    ARRAY(int32_t, block, 12, i, i == 5 ? 1 : 0);
     assert_near(cs_average_precision(3, &b->images, b->count, b->found, block, 1, NULL),
                 0.209218540901709, EXACT);
     assert_near(cs_average_precision(4, &b->images, b->count, b->found, NULL, 0, (double[4]){0}),
@@ -180,13 +177,10 @@ static cs_images pixels_of(int64_t height, int64_t width, uint8_t *mask)
 TEST(scores_of_pixels_are_interpolated)
 {
     uint8_t mask[12 * 16] = {0};
-    float grid[36];
     double work[32] = {0};
     int64_t classes[3], count[3] = {0}, weighted = 0;
     uint32_t lots = 11;
-    for (int i = 0; i < 36; ++i) {
-        grid[i] = (float)below(&lots, 1000);
-    }
+    ARRAY(float, grid, 36, i, below(&lots, 1000));
     const cs_images m = pixels_of(12, 16, mask);
     const cs_rows x = cs_rows_of_f32(12, 3, grid, "x");
     const cs_patch_head head = {.label = identity(3, work, classes)};
@@ -383,10 +377,7 @@ TEST(linear_segmentations_are_found)
         best = count[c] > count[best] ? c : best;
     }
     for (int64_t i = 0; i < MANY; ++i) {
-        double share = 0;
-        for (int k = 0; k < 64; ++k) {
-            share += mask[i * 64 + k] == best ? 1.0 / 64 : 0;
-        }
+        double share = SUM(k, 0, 64, mask[i * 64 + k] == best ? 1.0 / 64 : 0);
         mean += share / MANY;
         square += share * share;
     }

@@ -87,13 +87,11 @@ TEST_IN_DIR(orders_of_files)
 TEST(patches_are_documents_of_real_vectors)
 {
     enum { N = 2, H = 4, W = 6, C = 3, P = 2, T = 6, WIDE = P * P * C };
-    static uint8_t pixel[N * H * W * C], held_out[N] = {0, 1};
+    static uint8_t held_out[N] = {0, 1};
     static int32_t label[N] = {1, -1}, code[N * T] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
     static char name[] = "n", dark[] = "dark", light[] = "light";
     char *label_name[2] = {dark, light};
-    for (int i = 0; i < N * H * W * C; ++i) {
-        pixel[i] = (uint8_t)i;
-    }
+    ARRAY(uint8_t, pixel, (N * H * W * C), i, i);
     const cs_images m = {.name = name,
                          .path = name,
                          .count = N,

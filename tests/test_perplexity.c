@@ -91,10 +91,8 @@ TEST(prefixes_see_no_further)
         for (int64_t k = 1; k < 5; ++k) {
             assert_memory_equal(&before.nll_at[k], &after.nll_at[k], sizeof(double));
         }
-        int moved = 0;
-        for (int64_t k = 5; k < 9; ++k) {
-            moved += memcmp(&before.nll_at[k], &after.nll_at[k], sizeof(double)) != 0;
-        }
+        int64_t moved =
+            COUNT(k, 5, 9, memcmp(&before.nll_at[k], &after.nll_at[k], sizeof(double)) != 0);
         assert_true(moved >= 3); /* the target itself, and those that see it */
         assert_true(isnan(before.se) && before.blocks == 1);
     }
@@ -230,11 +228,8 @@ TEST(reference)
 TEST(bytes_and_pieces)
 {
     CS_AUTO_BY(free_training, training) t = perplexity_case_of(0);
-    int32_t bytes[64];
     int64_t expected = 0, pieces = 0, tokens = 0;
-    for (int32_t v = 0; v < 64; ++v) {
-        bytes[v] = v + 1;
-    }
+    ARRAY(int32_t, bytes, 64, v, v + 1);
     for (int64_t d = 0; d < t.corpus.documents; ++d) {
         int64_t first = t.corpus.doc_ptr[d], n = t.corpus.doc_ptr[d + 1] - first;
         for (int64_t at = 0; at < n; at += 4) {

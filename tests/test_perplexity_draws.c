@@ -61,10 +61,7 @@ static void expect_of_two(const cs_corpus *c, const double *loss, int64_t first,
 TEST(draws_are_weighted)
 {
     enum { SEEDS = 200 };
-    int32_t bytes[64];
-    for (int32_t v = 0; v < 64; ++v) {
-        bytes[v] = 2;
-    }
+    ARRAY(int32_t, bytes, 64, v, 2);
     for (int i = 1; i < PERPLEXITY_CASES; ++i) {
         if (perplexity_cases[i].ask == CS_ASK_PREFIX) {
             continue;

@@ -250,10 +250,7 @@ TEST(exif_orientation_is_applied)
             left; /* row 0 is the scene's: 0 top, 1 right, 2 bottom, 3 left; column 0 likewise */
     } scene[9] = {{0, 3}, {0, 3}, {0, 1}, {2, 1}, {2, 3}, {3, 0}, {1, 0}, {1, 2}, {3, 2}};
     enum { H = 8, W = 16 };
-    uint8_t pixel[H * W];
-    for (int i = 0; i < H * W; ++i) {
-        pixel[i] = (uint8_t)(8 + 12 * (i / W) + 8 * (i % W));
-    }
+    ARRAY(uint8_t, pixel, (H * W), i, 8 + 12 * (i / W) + 8 * (i % W));
     for (int o = 0; o <= 8; ++o) {
         blob b = jpeg_of(W, H, JCS_GRAYSCALE, 1, pixel, o);
         CS_AUTO(cs_picture) p = decoded(&b);
@@ -311,10 +308,8 @@ static void cut_and_damage(const blob *b, int64_t needed)
 
 TEST(cut_and_damaged_files_are_refused)
 {
-    uint8_t rows[8 * 25], pixel[16 * 16 * 3];
-    for (int i = 0; i < 16 * 16 * 3; ++i) {
-        pixel[i] = (uint8_t)(i * i);
-    }
+    uint8_t rows[8 * 25];
+    ARRAY(uint8_t, pixel, (16 * 16 * 3), i, (i * i));
     for (int r = 0; r < 8; ++r) {
         rows[25 * r] = 0;
         memcpy(rows + 25 * r + 1, pixel + 24 * r, 24);
@@ -332,10 +327,7 @@ TEST(cut_and_damaged_files_are_refused)
 
 TEST_IN_DIR(written_png_reads_back)
 {
-    uint8_t pixel[5 * 7 * 3];
-    for (int i = 0; i < 5 * 7 * 3; ++i) {
-        pixel[i] = (uint8_t)(37 * i);
-    }
+    ARRAY(uint8_t, pixel, (5 * 7 * 3), i, 37 * i);
     for (int channels = 1; channels <= 3; channels += 2) {
         const cs_picture p = {5, 7, channels, pixel};
         const char *path = in_dir(state, "p.png");

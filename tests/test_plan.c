@@ -97,12 +97,9 @@ TEST(drawn_weights_follow_the_event_weight)
         for (uint64_t n = 0; n < 50 && plan_exists(&objective, 6); ++n) {
             cs_rng rng = cs_rng_at(7, CS_STREAM_PLAN, n);
             double sum = 0, each = 1;
-            int64_t predicted = 0;
             objective.event_weight = n % 2 ? CS_EVENT_MASK : CS_EVENT_TOKEN;
             OK(cs_plan_sample(&objective, &rng, &plan));
-            for (int64_t k = 0; k < 6; ++k) {
-                predicted += plan.weight[k] > 0;
-            }
+            int64_t predicted = COUNT(k, 0, 6, plan.weight[k] > 0);
             if (cs_objective_table(objective.kind)->token_weight) {
                 each = cs_objective_table(objective.kind)->token_weight(6, predicted);
             }

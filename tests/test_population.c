@@ -23,11 +23,8 @@ enum { DOCUMENTS = 31, VOCAB = 6 };
 
 static cs_corpus tiny_corpus(void)
 {
-    int64_t length[DOCUMENTS];
     cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 1);
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        length[d] = 1 + cs_rng_below(&rng, 7);
-    }
+    ARRAY(int64_t, length, DOCUMENTS, d, 1 + cs_rng_below(&rng, 7));
     return small_corpus(DOCUMENTS, length, VOCAB, 2, 12);
 }
 
@@ -60,20 +57,12 @@ static void marginals(const document_events *e, const uint8_t *part, double *p, 
 
 static double product(const double *a, const double *b, const double *f)
 {
-    double sum = 0;
-    for (int e = 0; e < VOCAB * VOCAB; ++e) {
-        sum += (f ? f[e / VOCAB] * f[e % VOCAB] : 1) * a[e] * b[e];
-    }
-    return sum;
+    return SUM(e, 0, VOCAB * VOCAB, (f ? f[e / VOCAB] * f[e % VOCAB] : 1) * a[e] * b[e]);
 }
 
 static double trace(const double *a, const double *f)
 {
-    double sum = 0;
-    for (int v = 0; v < VOCAB; ++v) {
-        sum += (f ? f[v] : 1) * a[v * VOCAB + v];
-    }
-    return sum;
+    return SUM(v, 0, VOCAB, (f ? f[v] : 1) * a[v * VOCAB + v]);
 }
 
 static void assert_close(double got, double want, double size)
@@ -163,10 +152,7 @@ static void compare(const cs_corpus *corpus, cs_cooc_options o, const uint8_t *p
 TEST(estimates_are_those_of_all_pairs_of_events)
 {
     CS_AUTO(cs_corpus) corpus = tiny_corpus();
-    uint8_t part[DOCUMENTS];
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        part[d] = d % 8 == 5 ? CS_LEFT_OUT : (uint8_t)(d * 3 % 8);
-    }
+    ARRAY(uint8_t, part, DOCUMENTS, d, d % 8 == 5 ? CS_LEFT_OUT : (uint8_t)(d * 3 % 8));
     compare(&corpus, options_of("ar", "all", false, 3), part);
     compare(&corpus, options_of("masked:unmasked=2", "all", false, 3), part);
     compare(&corpus, options_of("masked:unmasked=2", "all", true, 3), part);
@@ -205,10 +191,7 @@ static void stationary(language *l)
 
 static cs_corpus corpus_of(const language *l, int64_t documents, int64_t tokens, uint64_t seed)
 {
-    int64_t *length = test_zeros(documents, sizeof *length);
-    for (int64_t d = 0; d < documents; ++d) {
-        length[d] = tokens;
-    }
+    ARRAY(int64_t, length, documents, d, tokens);
     cs_corpus c = small_corpus(documents, length, STATES, 0, 1);
     for (int64_t d = 0; d < documents; ++d) {
         cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, (uint64_t)d);
@@ -249,10 +232,7 @@ static void truth(const language *l, bool masked, bool given, double *sum2, doub
         column[e % STATES] += a[e];
     }
     for (int r = 0; r < ROWS; ++r) {
-        double mass = 0;
-        for (int u = 0; u < STATES; ++u) {
-            mass += a[r * STATES + u];
-        }
+        double mass = SUM(u, 0, STATES, a[r * STATES + u]);
         for (int e = 0; e < STATES * STATES && mass > 0; ++e) {
             const int u = e / STATES, v = e % STATES;
             gram[u][v] +=
@@ -342,11 +322,8 @@ TEST(bits_do_not_depend_on_threads)
     language l = independent();
     CS_AUTO(cs_corpus) corpus = corpus_of(&l, 200, 12, 5);
     cs_cooc_options o = options_of("masked:unmasked=2", "all", false, 4);
-    uint8_t part[200];
     cs_population one = {0}, other = {0};
-    for (int d = 0; d < 200; ++d) {
-        part[d] = (uint8_t)(d % CS_FOLDS);
-    }
+    ARRAY(uint8_t, part, 200, d, d % CS_FOLDS);
     for (int threads = 1; threads < 4; threads += 2) {
         const cs_population_options measured = {.threads = threads};
         o.threads = threads;
@@ -366,12 +343,9 @@ TEST(contexts_of_one_document_say_nothing)
 {
     CS_AUTO(cs_corpus) corpus = tiny_corpus();
     cs_cooc_options o = options_of("ar", "document", false, 0);
-    uint8_t part[DOCUMENTS];
     CS_AUTO(cs_population_counts) counts = {0};
     cs_population got = {0};
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        part[d] = (uint8_t)(d % CS_FOLDS);
-    }
+    ARRAY(uint8_t, part, DOCUMENTS, d, d % CS_FOLDS);
     const cs_population_options measured = {.leading = true, .threads = 1};
     OK(cs_population_count(&corpus, &o, &counts));
     OK(cs_population_of(&counts, part, &measured, &got));

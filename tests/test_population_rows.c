@@ -12,11 +12,8 @@ enum { DOCUMENTS = 60, VOCAB = 12, BLOCKS = 5 };
 /* Two of the documents are too short for an event. */
 static cs_corpus corpus_of(void)
 {
-    int64_t length[DOCUMENTS];
     cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 1);
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        length[d] = d == 7 || d == 30 ? 1 : 4 + cs_rng_below(&rng, 9);
-    }
+    ARRAY(int64_t, length, DOCUMENTS, d, d == 7 || d == 30 ? 1 : 4 + cs_rng_below(&rng, 9));
     return small_corpus(DOCUMENTS, length, VOCAB, 2, 12);
 }
 
@@ -299,10 +296,7 @@ TEST(sizes_are_means_over_disjoint_corpora)
  * seen differ from 1 and from each other by rounding alone, whatever their quotient. */
 TEST(nothing_unseen_leaves_nothing_to_extrapolate)
 {
-    int64_t length[DOCUMENTS];
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        length[d] = 60 + d;
-    }
+    ARRAY(int64_t, length, DOCUMENTS, d, 60 + d);
     CS_AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, 3, 2, 12);
     cs_population_plan plan = plan_of(BLOCKS);
     plan.build.max_length = 2;

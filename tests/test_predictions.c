@@ -40,16 +40,14 @@ static cs_status reference_of(const cs_scoring *scoring, const char *layer,
 
 TEST(scores_over_seeds)
 {
-    double p[SEEDS * N], scratch[CAPACITY], se[SEEDS];
+    double p[SEEDS * N], scratch[CAPACITY];
     cs_seed_score s;
     guess((const int[]){4, 1, 2}, p);
     OK(cs_seed_score_of(&of_classes, CS_METRIC_ACCURACY, p, scratch, &s));
     assert_true(s.seeds.median == 0.8 && s.seeds.low == 0.6 && s.seeds.high == 0.9);
     assert_true(scratch[0] == 0.6 && scratch[1] == 0.9 && scratch[2] == 0.8);
     /* one left out at a time: sqrt(q (1 - q) / (n - 1)), here 0.16, 0.1 and 0.13: the middle one */
-    for (int r = 0; r < SEEDS; ++r) {
-        se[r] = sqrt(scratch[r] * (1 - scratch[r]) / (N - 1));
-    }
+    ARRAY(double, se, SEEDS, r, sqrt(scratch[r] * (1 - scratch[r]) / (N - 1)));
     assert_true(fabs(s.se - se[2]) <= 1e-15);
     const cs_labelled_text one = {.count = 1, .value = truth, .classes = 2, .class_name = names};
     cs_scoring alone = of_classes;
@@ -108,13 +106,8 @@ TEST(written_and_compared)
 TEST(values_are_compared)
 {
     cs_scoring j = of_classes;
-    double value[N], p[SEEDS * N];
-    for (int i = 0; i < N; ++i) {
-        value[i] = sin(i) / 3;
-    }
-    for (int i = 0; i < SEEDS * N; ++i) {
-        p[i] = cos(i) / 7;
-    }
+    ARRAY(double, value, N, i, sin(i) / 3);
+    ARRAY(double, p, (SEEDS * N), i, cos(i) / 7);
     const cs_labelled_text numbers = {.count = N, .value = value};
     j.train = j.test = &numbers;
     j.metrics.metric[0] = CS_METRIC_MSE;

@@ -11,16 +11,13 @@ static void wait_for(double seconds)
 }
 
 /* Lines on standard error, which goes to a file, and the text. */
-static int lines_of(const char *path, char *text, size_t size)
+static int64_t lines_of(const char *path, char *text, size_t size)
 {
     FILE *f = fopen(path, "r");
     assert_non_null(f);
     const size_t n = fread(text, 1, size - 1, f);
-    int lines = 0;
     text[n] = '\0';
-    for (size_t i = 0; i < n; ++i) {
-        lines += text[i] == '\n';
-    }
+    int64_t lines = COUNT(i, 0, n, text[i] == '\n');
     (void)fclose(f);
     return lines;
 }
@@ -38,9 +35,9 @@ TEST(a_silent_stage_has_lines)
     cs_progress_report(&cs_progress_shown, "blocks", 40, 40);
     wait_for(0.1);
     cs_progress_stop();
-    const int lines = lines_of(path, text, sizeof text);
+    const int64_t lines = lines_of(path, text, sizeof text);
     wait_for(0.12);
-    const int after = lines_of(path, text, sizeof text);
+    const int64_t after = lines_of(path, text, sizeof text);
     (void)dup2(kept, STDERR_FILENO);
     (void)close(kept);
     (void)close(file);

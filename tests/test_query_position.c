@@ -181,10 +181,7 @@ static double entropy_of(const cs_corpus *corpus, const char *spec, bool given)
     AUTO_OK(cs_cooc, cooc, cs_cooc_build(corpus, &options, &cooc));
     const cs_csr *a = &cooc.matrix.a;
     for (int64_t i = 0; i < a->rows; ++i) {
-        double row = 0;
-        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
-            row += a->val[e];
-        }
+        double row = SUM(e, a->ptr[i], a->ptr[i + 1], a->val[e]);
         for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
             entropy -= a->val[e] * log(a->val[e] / row);
         }
@@ -279,10 +276,7 @@ static double converged(const cs_corpus *text, const char *spec, bool blind)
 TEST(models_reach_the_entropy_of_their_matrix)
 {
     const char *const spec[] = {"masked:unmasked=2", "group-ar:t=2"};
-    int64_t length[TEXTS];
-    for (int64_t d = 0; d < TEXTS; ++d) {
-        length[d] = TEXT_LENGTH;
-    }
+    ARRAY(int64_t, length, TEXTS, d, TEXT_LENGTH);
     CS_AUTO(cs_corpus) corpus = small_corpus(TEXTS, length, WORDS, 0, 9);
     memset(corpus.held_out, 0, TEXTS);
     OK(cs_corpus_specials_first(&corpus));

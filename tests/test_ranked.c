@@ -90,11 +90,9 @@ static void assert_vectors(const cs_csr *a, const cs_spectrum *s)
     double *residual = test_zeros(s->k, sizeof *residual);
     OK(cs_svd_residuals(&op, s->k, s->sigma, &s->u, &s->v, residual));
     for (int64_t j = 0; j < s->k; ++j) {
-        double square = 0;
         assert_true(residual[j] <= 1e-12);
-        for (int64_t i = 0; i < s->u.rows; ++i) {
-            square += s->u.data[i + j * s->u.ld] * s->u.data[i + j * s->u.ld];
-        }
+        double square =
+            SUM(i, 0, s->u.rows, s->u.data[i + j * s->u.ld] * s->u.data[i + j * s->u.ld]);
         assert_true(fabs(square - 1) <= 1e-12);
     }
 }
@@ -161,10 +159,7 @@ TEST_IN_DIR(vectors_of_small_values_are_orthonormal)
         for (int64_t e = 0; e < 2 * K * K; ++e) {
             const cs_dense *x = sides[e % 2];
             const double *y = x->data + e / 2 % K * x->ld, *z = x->data + e / 2 / K * x->ld;
-            double sum = 0;
-            for (int64_t i = 0; i < x->rows; ++i) {
-                sum += y[i] * z[i];
-            }
+            double sum = SUM(i, 0, x->rows, y[i] * z[i]);
             /* M roundings of products whose sum is 1 */
             assert_true(fabs(sum - (y == z)) <= M * 2.3e-16);
         }

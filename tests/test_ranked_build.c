@@ -19,10 +19,7 @@ TEST(builds_are_those_of_one_process)
                  {"ar", "all", 4, 1, 0},
                  {"masked:mask-ratio=0.3", "unique", 16, 3, 0},
                  {"masked:mask-ratio=0.3", "all", 0, 0, 3}};
-    int64_t length[600];
-    for (int d = 0; d < 600; ++d) {
-        length[d] = 2 + (d * 37) % 60;
-    }
+    ARRAY(int64_t, length, 600, d, 2 + (d * 37) % 60);
     CS_AUTO(cs_corpus) corpus = small_corpus(600, length, 200, 3, 5);
     for (size_t t = 0; t < sizeof kinds / sizeof *kinds; ++t) {
         cs_cooc one = {0}, all[MOST_RANKS] = {0};

@@ -149,7 +149,7 @@ TEST(filling_by_codes)
         CS_AUTO_BY(free_training, training) t = make_picture_training(form, 1, NULL);
         cs_patch_reader r = {0};
         open_reader(&t, form, &r);
-        int32_t group[COUNT * PATCHES], again[COUNT * PATCHES], id[COUNT * PATCHES];
+        int32_t group[COUNT * PATCHES], id[COUNT * PATCHES];
         float x[COUNT * PIXELS], y[COUNT * PIXELS], once[COUNT * PIXELS], twice[COUNT * PIXELS];
         CS_AUTO_FREE float *values = NULL;
         const float *centre = t.model.codes->book.centre;
@@ -158,9 +158,7 @@ TEST(filling_by_codes)
         memcpy(y, values, sizeof y);
         memcpy(id, t.corpus.token, sizeof id);
         draw_groups(2, group);
-        for (int64_t i = 0; i < COUNT * PATCHES; ++i) {
-            again[i] = group[i] > 0;
-        }
+        ARRAY(int32_t, again, (COUNT * PATCHES), i, group[i] > 0);
         if (r.model) {
             OK(cs_patches_fill(&r, COUNT, x, NULL, id, again, 1, once));
             for (int64_t i = 0; i < COUNT * PATCHES; ++i) {
@@ -198,10 +196,8 @@ TEST(filling_by_codes)
 
 static double mean_of(const cs_reconstruction *r, int filler, int score)
 {
-    double sum = 0;
-    for (int64_t i = 0; i < r->pictures; ++i) {
-        sum += r->score[(i * CS_FILLERS + filler) * CS_PICTURE_SCORES + score];
-    }
+    double sum =
+        SUM(i, 0, r->pictures, r->score[(i * CS_FILLERS + filler) * CS_PICTURE_SCORES + score]);
     return sum / (double)r->pictures;
 }
 

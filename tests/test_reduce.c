@@ -145,13 +145,8 @@ static void check_lumping(cs_csr *a, double scale)
     assert_int_equal(l.size[CS_RIGHT], a->cols);
     check_lumps(&d, l.lump[CS_LEFT], a->rows, false);
     check_lumps(&d, l.lump[CS_RIGHT], a->cols, true);
-    double mass = 0, lumped = 0;
-    for (int64_t e = 0; e < cs_csr_nnz(a); ++e) {
-        mass += a->val[e];
-    }
-    for (int64_t e = 0; e < cs_csr_nnz(&l.a); ++e) {
-        lumped += l.a.val[e];
-    }
+    double mass = SUM(e, 0, cs_csr_nnz(a), a->val[e]);
+    double lumped = SUM(e, 0, cs_csr_nnz(&l.a), l.a.val[e]);
     assert_true(fabs(mass - lumped) <= 1e-12 * mass);
     OK(cs_csr_check(&l.a, true));
 }

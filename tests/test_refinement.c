@@ -265,10 +265,7 @@ TEST(orders_and_sides_are_those_of_all_events)
 TEST(large_matrices_have_their_leading_values)
 {
     static const char *const text[] = {"nearest:1", "all", "unique"};
-    int64_t length[1500];
-    for (int i = 0; i < 1500; ++i) {
-        length[i] = 4;
-    }
+    ARRAY(int64_t, length, 1500, i, 4);
     CS_AUTO(cs_corpus) corpus = small_corpus(1500, length, 900, 0, 3);
     const cs_cooc_options options = {.objective = plan_objective("masked:unmasked=2"),
                                      .threads = 2};

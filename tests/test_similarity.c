@@ -12,11 +12,8 @@ static const double PI = 3.14159265358979323846;
 
 static double *normal_rows(int64_t n, int64_t d, uint64_t index)
 {
-    double *x = test_zeros(n * d, sizeof *x);
     cs_rng rng = cs_rng_at(17, CS_STREAM_TEST, index);
-    for (int64_t i = 0; i < n * d; ++i) {
-        x[i] = cs_rng_normal(&rng);
-    }
+    ARRAY(double, x, (n * d), i, cs_rng_normal(&rng));
     return x;
 }
 
@@ -239,10 +236,8 @@ TEST(nearest_rows)
         for (int i = 0; i < N; ++i) {
             double a = INFINITY, b = INFINITY;
             for (int j = 0; j < N; ++j) {
-                double s = 0;
-                for (int k = 0; k < D; ++k) {
-                    s += (x[i * D + k] - x[j * D + k]) * (x[i * D + k] - x[j * D + k]);
-                }
+                double s =
+                    SUM(k, 0, D, (x[i * D + k] - x[j * D + k]) * (x[i * D + k] - x[j * D + k]));
                 if (j != i && s < a) {
                     b = a;
                     a = s;
@@ -386,10 +381,7 @@ TEST(constant_rows_have_no_similarity)
 static cs_status all_of_it(const char *path)
 {
     (void)path;
-    double x[60];
-    for (int i = 0; i < 60; ++i) {
-        x[i] = i * 7 % 23;
-    }
+    ARRAY(double, x, 60, i, i * 7 % 23);
     cs_rows a = cs_rows_of_f64(20, 3, x, "a"), b = cs_rows_of_f64(20, 2, x + 7, "b");
     const cs_similarity_options options = {.angles = 2, .threads = 1};
     CS_AUTO(cs_similarity) s = {0};

@@ -300,11 +300,8 @@ static double loss_of(cs_model *model, const cs_texts *texts, const cs_finetune_
     double loss = 0;
     OK(cs_finetune_rows(model, texts, o, logits, &loss));
     for (int i = 0; i < 4; ++i) { /* the same by hand, in floats */
-        double sum = 0;
         const int64_t from = texts->start[i / 2], to = texts->start[i / 2 + 1];
-        for (int64_t r = from; r < to; ++r) {
-            sum += exp((double)logits[2 * r + i % 2]);
-        }
+        double sum = SUM(r, from, to, exp((double)logits[2 * r + i % 2]));
         loss -= (log(sum) - (double)logits[2 * (from + texts->span[i]) + i % 2]) / 4;
     }
     assert_true(fabs(loss) < 1e-5);
@@ -346,10 +343,8 @@ TEST(the_gradient_is_that_of_the_loss)
         for (int s = 0; s < 2; ++s) {
             for (int64_t i = 0; i < count; ++i) {
                 const int64_t n = model.params.param[i].rows * model.params.param[i].cols;
-                double *moved = test_zeros(n, sizeof *moved);
-                for (int64_t k = 0; k < n; ++k) {
-                    moved[k] = before[i][k] + (s ? h : -h) * along[i][k] / sqrt(random);
-                }
+                ARRAY(double, moved, n, k,
+                      before[i][k] + (s ? h : -h) * along[i][k] / sqrt(random));
                 OK(cs_params_set64(&model.params, i, CS_PARAM_VALUE, moved));
             }
             side[s] = loss_of(&model, &texts, &o);

@@ -83,10 +83,7 @@ TEST(leave_one_out_is_that_of_refits)
     CS_AUTO(cs_dense) x = {0};
     random_rows(3, ROWS, &x, label);
     AUTO_OK(cs_ridge, r, cs_ridge_fit(&x, label, CLASSES, &r));
-    double sum = 0;
-    for (int64_t i = 0; i < ROWS; ++i) {
-        sum += refit_error(&r, &x, label, ROWS, i) / ROWS;
-    }
+    double sum = SUM(i, 0, ROWS, refit_error(&r, &x, label, ROWS, i) / ROWS);
     assert_true(fabs(sum - r.loo) < 1e-10 * r.loo);
 }
 
@@ -147,10 +144,7 @@ typedef struct {
 /* Documents whose tokens come from their class' third of the vocabulary with probability `own`. */
 static void set_up(double own, cs_split split, const char *context, setting *s)
 {
-    int64_t length[DOCUMENTS];
-    for (int64_t d = 0; d < DOCUMENTS; ++d) {
-        length[d] = 4 + d % 6;
-    }
+    ARRAY(int64_t, length, DOCUMENTS, d, 4 + d % 6);
     *s = (setting){.corpus = small_corpus(DOCUMENTS, length, VOCAB, CLASSES, 1)};
     cs_rng rng = cs_rng_at(2, CS_STREAM_TEST, 0);
     for (int64_t d = 0; d < DOCUMENTS; ++d) {

@@ -73,10 +73,7 @@ TEST(full_spectra_match_dense_svd)
         assert_true(reconstruction_error(&abar, &s) < CLOSE);
         assert_true(s.input.lumped_rows < a.rows - s.input.zero_rows); /* the twins were found */
         assert_true(s.input.lumped_cols < a.cols - s.input.zero_cols);
-        double sum4 = 0;
-        for (int64_t j = 0; j < 50; ++j) {
-            sum4 += pow(expected[j], 4);
-        }
+        double sum4 = SUM(j, 0, 50, pow(expected[j], 4));
         assert_true(fabs(s.moments.sum_sigma4 - sum4) < CLOSE && s.moments.sum_sigma4_error == 0);
         CS_AUTO(cs_spectrum) plain = spectrum_of(&a, (cs_spectrum_options){.no_reduction = true});
         assert_all_values(&plain, expected, 50);

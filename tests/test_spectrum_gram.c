@@ -15,10 +15,7 @@ static cs_csr gram_of(const cs_csr *a)
     OK(cs_csr_to_dense(a, &d));
     OK(cs_dense_init(&g, a->cols, a->cols));
     for (int64_t i = 0; i < a->rows; ++i) {
-        double sum = 0;
-        for (int64_t u = 0; u < a->cols; ++u) {
-            sum += d.data[i + u * d.ld];
-        }
+        double sum = SUM(u, 0, a->cols, d.data[i + u * d.ld]);
         for (int64_t u = 0; u < a->cols && sum > 0; ++u) {
             for (int64_t v = 0; v < a->cols; ++v) {
                 g.data[u + v * g.ld] += d.data[i + u * d.ld] * d.data[i + v * d.ld] / sum;
@@ -57,11 +54,9 @@ static double gram_difference(const cs_spectrum *s, const cs_spectrum *t)
     double most = 0;
     for (int64_t a = 0; a < s->input.cols; ++a) {
         for (int64_t b = 0; b < s->input.cols; ++b) {
-            double x = 0;
-            for (int64_t j = 0; j < s->k; ++j) {
-                x += s->sigma[j] * s->sigma[j] * s->v.data[a + j * s->v.ld] *
-                     s->v.data[b + j * s->v.ld];
-            }
+            double x = SUM(j, 0, s->k,
+                           s->sigma[j] * s->sigma[j] * s->v.data[a + j * s->v.ld] *
+                               s->v.data[b + j * s->v.ld]);
             for (int64_t j = 0; j < t->k; ++j) {
                 x -= t->sigma[j] * t->sigma[j] * t->v.data[a + j * t->v.ld] *
                      t->v.data[b + j * t->v.ld];

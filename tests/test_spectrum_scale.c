@@ -115,10 +115,7 @@ TEST(powers_of_two_change_no_bit)
  * must not take small squares for rounding. */
 TEST(copies_are_found_at_any_size)
 {
-    double entry[64];
-    for (int i = 0; i < 64; ++i) {
-        entry[i] = i < 12 ? 3 : 3.0 / i;
-    }
+    ARRAY(double, entry, 64, i, i < 12 ? 3 : 3.0 / i);
     CS_AUTO(cs_csr) a = diagonal_matrix(64, entry);
     check(&a, (cs_spectrum_options){.k = 10, .no_reduction = true, .solver = CS_SOLVER_BLOCK});
     /* ARPACK draws new starts from numbers that go on from run to run: no bits to compare. */

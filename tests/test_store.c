@@ -110,10 +110,7 @@ static double size_of(const char *name)
 TEST(files_are_foreseen)
 {
     static const char *const contexts[] = {"nearest:2", "all", "each:3", "document"};
-    int64_t length[40];
-    for (int d = 0; d < 40; ++d) {
-        length[d] = 30 + d;
-    }
+    ARRAY(int64_t, length, 40, d, 30 + d);
     for (int i = 0; i < 8; ++i) {
         CS_AUTO(cs_corpus) corpus = small_corpus(40, length, 90, i % 2 ? 3 : 0, (uint64_t)i);
         cs_cooc_options o = options_of("masked:mask-ratio=0.3", contexts[i / 2], false);

@@ -63,10 +63,7 @@ TEST(panel_products_are_optional)
 TEST(small_values_by_golub_kahan)
 {
     enum { N = 61 };
-    double value[N];
-    for (int j = 0; j < N; ++j) {
-        value[j] = pow(10, -0.2 * j);
-    }
+    ARRAY(double, value, N, j, pow(10, -0.2 * j));
     AUTO_OPERATOR(f, scattered(240, 130, N, value), 0);
     cs_linop t = cs_linop_transposed(&f.op);
     for (int turn = 0; turn < 2; ++turn) {
@@ -94,10 +91,7 @@ TEST(the_gram_form_ends_at_its_floor)
     const double deep = sqrt(ROWS * DBL_EPSILON);
     assert_true(2 * deep > 1e-6); /* rows decide, not the least limit, 1e-6 */
     for (int small = 0; small < 2; ++small) {
-        double value[K];
-        for (int j = 0; j < K; ++j) {
-            value[j] = j < K - 1 ? 1 - 0.05 * j : small ? 0.5 * deep : 2.5 * deep;
-        }
+        ARRAY(double, value, K, j, j < K - 1 ? 1 - 0.05 * j : small ? 0.5 * deep : 2.5 * deep);
         AUTO_OPERATOR(f, scattered(ROWS, COLS, K, value), 0);
         cs_svd_options o = {.k = K, .solver = CS_SOLVER_BLOCK, .tol = 1e-9};
         AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
@@ -228,10 +222,7 @@ TEST(rank_deficient_and_flat)
 TEST(the_probe_catches_a_missed_copy)
 {
     enum { N = 800, COPIES = 20 };
-    double value[N];
-    for (int j = 0; j < N; ++j) {
-        value[j] = j < COPIES ? 1 : 0.7 * (N - j) / N;
-    }
+    ARRAY(double, value, N, j, j < COPIES ? 1 : 0.7 * (N - j) / N);
     AUTO_OPERATOR(f, scattered(810, 801, N, value), 0);
     cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK};
     AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
@@ -259,10 +250,7 @@ TEST(extreme_scales)
 {
     static const double scale[] = {1e-250, 1e-160, 1e160, 1e250};
     for (size_t t = 0; t < sizeof scale / sizeof *scale; ++t) {
-        double value[90];
-        for (int j = 0; j < 90; ++j) {
-            value[j] = scale[t] / (1 + 0.1 * j);
-        }
+        ARRAY(double, value, 90, j, scale[t] / (1 + 0.1 * j));
         AUTO_OPERATOR(f, scattered(101, 90, 90, value), 0);
         cs_svd_options o = {.k = 9, .solver = CS_SOLVER_BLOCK};
         AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
@@ -328,11 +316,8 @@ TEST(memory_budget)
 
 TEST(every_allocation_may_fail)
 {
-    double value[40];
     cs_probe probe;
-    for (int j = 0; j < 40; ++j) {
-        value[j] = pow(10, -0.25 * j);
-    }
+    ARRAY(double, value, 40, j, pow(10, -0.25 * j));
     CS_AUTO_BY(operator_free, csr_operator) f = {0};
     operator_of(&f, scattered(50, 45, 40, value), 0); /* Golub-Kahan is on the path */
     CS_AUTO(cs_dense) start = {0};
@@ -377,10 +362,7 @@ static void stop_at(void *ctx, const char *stage, int64_t done, int64_t total)
 TEST(partial_results)
 {
     enum { N = 2000 };
-    static double value[N];
-    for (int j = 0; j < N; ++j) {
-        value[j] = j < 10 ? 1 - 0.05 * j : 0.5 - 1e-4 * j;
-    }
+    ARRAY(double, value, N, j, j < 10 ? 1 - 0.05 * j : 0.5 - 1e-4 * j);
     AUTO_OPERATOR(f, scattered(2003, N + 1, N, value), 0);
     cs_svd_options o = {.k = 30, .solver = CS_SOLVER_BLOCK, .max_iterations = 40};
     AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));

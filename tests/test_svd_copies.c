@@ -28,10 +28,7 @@ enum { N = 2000, COPIES = 256 };
 
 TEST(all_copies_whatever_the_threads)
 {
-    static double value[N];
-    for (int j = 0; j < N; ++j) {
-        value[j] = j < COPIES ? 1 : 0.94 * (N - j) / (N - COPIES);
-    }
+    ARRAY(double, value, N, j, j < COPIES ? 1 : 0.94 * (N - j) / (N - COPIES));
     CS_AUTO_BY(operator_free, csr_operator) f = {0};
     scatter(&f, N + 10, N + 1, value);
     static const int64_t wanted[] = {COPIES, 100, COPIES + 20};
@@ -59,13 +56,11 @@ TEST(copies_at_every_level)
     enum { LENGTH = 600, WANTED = 150 };
     static const double level[][3] = {{1, 0.9, 0.7}, {1, 0.1, 0.08}, {1, 1 - 1e-4, 0.9}};
     for (size_t t = 0; t < sizeof level / sizeof *level; ++t) {
-        double value[LENGTH];
-        for (int j = 0; j < LENGTH; ++j) {
-            value[j] = j < 40   ? level[t][0]
-                       : j < 90 ? level[t][1]
-                       : j < 95 ? level[t][1] * (1 - 1e-5)
-                                : level[t][2] * (j < 140 ? 1 : 0.9 * (LENGTH - j) / LENGTH);
-        }
+        ARRAY(double, value, LENGTH, j,
+              j < 40   ? level[t][0]
+              : j < 90 ? level[t][1]
+              : j < 95 ? level[t][1] * (1 - 1e-5)
+                       : level[t][2] * (j < 140 ? 1 : 0.9 * (LENGTH - j) / LENGTH));
         CS_AUTO_BY(operator_free, csr_operator) f = {0};
         scatter(&f, LENGTH + 10, LENGTH + 1, value);
         cs_svd_options o = {.k = WANTED, .solver = CS_SOLVER_BLOCK, .seed = t};
@@ -78,10 +73,7 @@ TEST(copies_at_every_level)
 TEST(copies_of_a_small_value)
 {
     enum { LENGTH = 300, WANTED = 70 };
-    double value[LENGTH];
-    for (int j = 0; j < LENGTH; ++j) {
-        value[j] = j < 40 ? 1 : j < WANTED ? 1e-7 : 4e-8 * (LENGTH - j) / LENGTH;
-    }
+    ARRAY(double, value, LENGTH, j, j < 40 ? 1 : j < WANTED ? 1e-7 : 4e-8 * (LENGTH - j) / LENGTH);
     CS_AUTO_BY(operator_free, csr_operator) f = {0};
     scatter(&f, LENGTH + 10, LENGTH + 1, value);
     cs_svd_options o = {.k = WANTED, .solver = CS_SOLVER_BLOCK};
@@ -93,10 +85,7 @@ TEST(copies_of_a_small_value)
 TEST(every_allocation_may_fail)
 {
     enum { LENGTH = 150, WANTED = 24 };
-    double value[LENGTH];
-    for (int j = 0; j < LENGTH; ++j) {
-        value[j] = j < 30 ? 1 : 0.7 * (LENGTH - j) / LENGTH;
-    }
+    ARRAY(double, value, LENGTH, j, j < 30 ? 1 : 0.7 * (LENGTH - j) / LENGTH);
     CS_AUTO_BY(operator_free, csr_operator) f = {0};
     scatter(&f, LENGTH + 10, LENGTH + 1, value);
     cs_svd_options o = {.k = WANTED, .solver = CS_SOLVER_BLOCK, .tol = 1e-9, .threads = 1};
@@ -119,10 +108,7 @@ static void stop_among_copies(void *ctx, const char *stage, int64_t done, int64_
 /* Last: the flag cannot be taken back. */
 TEST(what_was_found_is_kept)
 {
-    static double value[N];
-    for (int j = 0; j < N; ++j) {
-        value[j] = j < COPIES ? 1 : 0.94 * (N - j) / (N - COPIES);
-    }
+    ARRAY(double, value, N, j, j < COPIES ? 1 : 0.94 * (N - j) / (N - COPIES));
     CS_AUTO_BY(operator_free, csr_operator) f = {0};
     scatter(&f, N + 10, N + 1, value);
     int64_t done = 0;

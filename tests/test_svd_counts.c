@@ -53,10 +53,7 @@ static void counted_free(counted *c)
 /* Falling values, two of them alike, on 130 x 90; `scale` beyond where squares overflow. */
 static cs_csr falling(double scale)
 {
-    double value[90];
-    for (int j = 0; j < 90; ++j) {
-        value[j] = scale * (j == 1 ? 90 : 90 - j);
-    }
+    ARRAY(double, value, 90, j, (scale * (j == 1 ? 90 : 90 - j)));
     return scattered(130, 90, 90, value);
 }
 
@@ -162,14 +159,12 @@ TEST(the_block_solver_stops_soon_after_it_can)
     for (size_t t = 0; t < sizeof cases / sizeof *cases; ++t) {
         const int64_t k = cases[t].k;
         const double tol = cases[t].tol > 0 ? cases[t].tol : 1e-12;
-        double *value = test_zeros(N, sizeof *value);
         CS_AUTO_BY(operator_free, csr_operator) f = {0};
         CS_AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
         CS_AUTO(cs_krylov) process = {0};
         cs_ritz ritz;
-        for (int j = 0; j < N; ++j) {
-            value[j] = j < k ? 1 + 0.5 * (double)(k - j) / (double)k : cases[t].gap * (N - j) / N;
-        }
+        ARRAY(double, value, N, j,
+              j < k ? 1 + 0.5 * (double)(k - j) / (double)k : cases[t].gap * (N - j) / N);
         operator_of(&f, diagonal_matrix(N, value), 1);
         OK(cs_space_cpu(&f.op, 1, &space));
         OK(cs_krylov_open(&space, false, N / 8, 3, &process));
@@ -227,13 +222,10 @@ static void note_converged(void *ctx, const char *stage, int64_t done, int64_t t
 TEST(filters_save_orthogonalisation)
 {
     enum { N = 2000, COPIES = 160 };
-    double *value = test_zeros(N, sizeof *value);
     CS_AUTO_BY(operator_free, csr_operator) f = {0};
     CS_AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
     CS_AUTO(cs_svd) s = {0};
-    for (int j = 0; j < N; ++j) {
-        value[j] = j < COPIES ? 1 : 0.94 * (N - j) / (N - COPIES);
-    }
+    ARRAY(double, value, N, j, j < COPIES ? 1 : 0.94 * (N - j) / (N - COPIES));
     operator_of(&f, diagonal_matrix(N, value), 1);
     OK(cs_space_cpu(&f.op, 1, &space));
     real_gram = space.gram;

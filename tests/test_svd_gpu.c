@@ -261,10 +261,7 @@ TEST(a_dense_svd_that_does_not_fit_is_by_the_gram_matrix)
 /* n ones on the diagonal. */
 static void ones(csr_operator *f, int64_t n)
 {
-    double *one = test_zeros(n, sizeof *one);
-    for (int64_t i = 0; i < n; ++i) {
-        one[i] = 1;
-    }
+    ARRAY(double, one, n, i, 1);
     operator_of(f, diagonal_matrix(n, one), 1);
 }
 
@@ -332,10 +329,7 @@ TEST(the_block_solvers_basis_fits_into_the_device)
     CS_AUTO_BY(operator_free, csr_operator) f = {0};
     device d;
     cs_svd s;
-    double value[COLS];
-    for (int i = 0; i < COLS; ++i) {
-        value[i] = COLS - i;
-    }
+    ARRAY(double, value, COLS, i, COLS - i);
     operator_of(&f, scattered(COLS, ROWS, COLS, value), 1); /* wide */
     device_of(&d);
     cs_svd_options o = {.k = K, .solver = CS_SOLVER_BLOCK, .gpu = &d.gpu, .seed = 3};

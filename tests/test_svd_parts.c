@@ -12,12 +12,10 @@ enum { B = CS_BLOCK };
 TEST(near_copies_are_copies)
 {
     enum { N = 1000, COPIES = 20 };
-    double value[N];
-    for (int j = 0; j < N; ++j) {
-        value[j] = j < COPIES       ? 1 - 5e-11 * j
-                   : j < 2 * COPIES ? 0.8 - 0.02 * (j - COPIES)
-                                    : 0.2 * (N - j) / N;
-    }
+    ARRAY(double, value, N, j,
+          j < COPIES       ? 1 - 5e-11 * j
+          : j < 2 * COPIES ? 0.8 - 0.02 * (j - COPIES)
+                           : 0.2 * (N - j) / N);
     AUTO_OPERATOR(d, diagonal_matrix(N, value), 0);
     cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK, .tol = 1e-7};
     AUTO_OK(cs_svd, s, cs_svd_compute(&d.op, &o, &s));
@@ -31,12 +29,9 @@ TEST(near_copies_are_copies)
 TEST(a_start_in_a_wrong_subspace)
 {
     enum { N = 600, K = 6 };
-    double value[N];
     CS_AUTO(cs_dense) start = {0};
     OK(cs_dense_init(&start, N, N / 2));
-    for (int j = 0; j < N; ++j) {
-        value[j] = j < 12 ? 1 - 0.05 * j : 0.3 * (N - j) / N;
-    }
+    ARRAY(double, value, N, j, j < 12 ? 1 - 0.05 * j : 0.3 * (N - j) / N);
     for (int64_t j = 0; j < N / 2; ++j) { /* every second vector */
         start.data[2 * j + 1 + j * start.ld] = 1;
     }
@@ -55,10 +50,8 @@ TEST(what_is_projected_is_orthogonal)
 {
     enum { N = 500 };
     static const double size[][2] = {{1e-12, 1}, {1e-4, 1e-12}, {1, 1e-13}};
-    double value[N], norm = 0;
-    for (int j = 0; j < N; ++j) {
-        value[j] = 1;
-    }
+    double norm = 0;
+    ARRAY(double, value, N, j, 1);
     AUTO_OPERATOR(d, diagonal_matrix(N, value), 0);
     CS_AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
     double h[3 * CS_SQUARE], again[3 * CS_SQUARE], own[CS_SQUARE];
@@ -117,11 +110,8 @@ static cs_status random_noted(cs_space *s, uint64_t seed, uint64_t index, cs_pan
 TEST(the_probe_draws_blocks_of_its_own)
 {
     enum { N = 400, COPIES = 40 };
-    double value[N];
     cs_probe probe;
-    for (int j = 0; j < N; ++j) {
-        value[j] = j < COPIES ? 1 : 0.7 * (N - j) / N;
-    }
+    ARRAY(double, value, N, j, j < COPIES ? 1 : 0.7 * (N - j) / N);
     AUTO_OPERATOR(d, diagonal_matrix(N, value), 0);
     CS_AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
     OK(cs_space_cpu(&d.op, 1, &space));

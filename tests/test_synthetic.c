@@ -41,14 +41,13 @@ TEST(rows_are_distributions_and_starts_are_stationary)
         for (int64_t c = 0; c < language.classes; ++c) {
             double total = 0;
             for (int64_t j = 0; j < h; ++j) {
-                double row = 0, word = 0, to = 0;
+                double row = 0, to = 0;
                 for (int64_t k = 0; k < h; ++k) {
                     row += language.next[(c * h + j) * h + k];
                     to += language.start[c * h + k] * language.next[(c * h + k) * h + j];
                 }
-                for (int64_t v = 0; v < language.words; ++v) {
-                    word += language.emit[(c * h + j) * language.words + v];
-                }
+                double word =
+                    SUM(v, 0, language.words, language.emit[(c * h + j) * language.words + v]);
                 assert_near(row, 1, 1e-13);
                 assert_near(word, 1, 1e-13);
                 assert_near(to, language.start[c * h + j], 1e-13);
@@ -144,15 +143,12 @@ TEST_IN_DIR(populations_have_the_mean_of_their_places)
             assert_int_equal(c.token[c.doc_ptr[d + 1] - 1], cut[k].length[which] - 1);
             assert_near(c.weight[d], (label ? 0.25 : 0.75) * cut[k].share[which], 1e-15);
             for (int32_t v = 0; v < 2; ++v) {
-                double p = 0, mine = 0;
-                for (int64_t i = 0; i < cut[k].count[which]; ++i) {
-                    p += path_probability(language, label, cut[k].start[which][i], 1, &v) /
-                         (double)cut[k].count[which];
-                }
-                for (int64_t z = 0; z < 3; ++z) {
-                    mine +=
-                        c.population->start[d * 3 + z] * language->emit[(label * 3 + z) * 2 + v];
-                }
+                double p = SUM(i, 0, cut[k].count[which],
+                               path_probability(language, label, cut[k].start[which][i], 1, &v) /
+                                   (double)cut[k].count[which]);
+                double mine =
+                    SUM(z, 0, 3,
+                        c.population->start[d * 3 + z] * language->emit[(label * 3 + z) * 2 + v]);
                 assert_near(mine, p, 1e-15);
             }
         }
@@ -229,11 +225,8 @@ TEST_IN_DIR(scores_are_those_of_all_paths)
         cs_synthetic_score score, mine = {0};
         OK(cs_synthetic_score_of(&language, &corpus, out == 1, &score));
         for (int64_t d = 0; d < corpus.documents; ++d) {
-            int32_t word[4];
             double p[2][2];
-            for (int i = 0; i < 4; ++i) {
-                word[i] = corpus.token[4 * d + i] - 1;
-            }
+            ARRAY(int32_t, word, 4, i, corpus.token[4 * d + i] - 1);
             for (int c = 0; c < 2; ++c) {
                 p[c][0] = path_probability(&language, c, 0, 1, word) * (c ? 0.25 : 0.75);
                 p[c][1] = path_probability(&language, c, 0, 4, word) * (c ? 0.25 : 0.75);

@@ -118,13 +118,8 @@ TEST(drawn_grammars_have_roots_for_classes)
     double mean = 0;
     assert_int_equal(h, 48);
     for (int64_t i = 0; i < 3 * h; ++i) {
-        double row = 0, emitted = 0;
-        for (int64_t j = 0; j < h; ++j) {
-            row += language.next[i * h + j];
-        }
-        for (int64_t v = 0; v < 5; ++v) {
-            emitted += language.emit[i * 5 + v];
-        }
+        double row = SUM(j, 0, h, language.next[i * h + j]);
+        double emitted = SUM(v, 0, 5, language.emit[i * 5 + v]);
         assert_near(row, 1, 1e-13);
         assert_near(emitted, 1, 1e-13);
     }

@@ -242,11 +242,8 @@ TEST_IN_DIR(long_documents_need_no_texts)
     enum { S = 40, SHOWN = 30 };
     const double q = 0.8, lambda = 2 * q - 1, kappa = 1.0 / (S - SHOWN);
     char source[300];
-    double c = 0;
     (void)snprintf(source, sizeof source, "%s,length=%d", symmetric(state, q), S);
-    for (int d = 1; d < S; ++d) {
-        c += 2.0 * (S - d) / (S * (S - 1.0)) * pow(lambda, d);
-    }
+    double c = SUM(d, 1, S, 2.0 * (S - d) / (S * (S - 1.0)) * pow(lambda, d));
     const double sigma2 = kappa + (1 - kappa) * c;
     cs_cooc_options o = options_of("masked:unmasked=30", "unique", false);
     assert_near(measured(source, &o, "sum_sigma2"), 1 + sigma2, 1e-12);
@@ -281,12 +278,11 @@ TEST(samples_come_to_the_population)
     enum { N = 300, SAMPLES = 40 };
     cs_cooc_options o = options_of("ar", "all", false);
     char source[128];
-    double mean = 0, squares = 0;
+    double mean = 0;
     CS_AUTO(cs_cooc) truth =
         population_of("markov:states=4,classes=2,length=4,concentration=0.5", &o);
-    for (int64_t e = 0; e < cs_csr_nnz(&truth.matrix.a); ++e) {
-        squares += pow(truth.matrix.a.val[e] / truth.mass, 2);
-    }
+    double squares =
+        SUM(e, 0, cs_csr_nnz(&truth.matrix.a), pow(truth.matrix.a.val[e] / truth.mass, 2));
     for (int i = 0; i < SAMPLES; ++i) {
         (void)snprintf(
             source, sizeof source,

@@ -28,11 +28,11 @@ static cs_objective nth(int n, cs_plan_file *held)
 
 /* Of all plans of the objective without target weights: their table, and 1 / n over each target's
  * weight. Returns n. */
-static int by_hand(cs_objective o, int64_t s, double table[PLAN_CELLS], double factor[PLAN_LONGEST])
+static int64_t by_hand(cs_objective o, int64_t s, double table[PLAN_CELLS],
+                       double factor[PLAN_LONGEST])
 {
     static plan_tally t;
     double w[PLAN_LONGEST] = {0};
-    int n = 0;
     memset(&t, 0, sizeof t);
     o.target_weight = CS_TARGETS_PLAN;
     OK(cs_plan_enumerate(&o, s, 1 << 20, plan_tally_add, &t));
@@ -40,9 +40,7 @@ static int by_hand(cs_objective o, int64_t s, double table[PLAN_CELLS], double f
     for (int c = 0; c < PLAN_CELLS; ++c) {
         w[c % PLAN_LONGEST] += t.table[c];
     }
-    for (int k = 0; k < PLAN_LONGEST; ++k) {
-        n += w[k] > 0;
-    }
+    int64_t n = COUNT(k, 0, PLAN_LONGEST, w[k] > 0);
     for (int k = 0; k < PLAN_LONGEST; ++k) {
         factor[k] = w[k] > 0 ? 1 / (double)n / w[k] : 0;
     }
@@ -74,7 +72,7 @@ TEST(distributions_are_those_of_all_plans)
         if (cs_objective_check(&o) == CS_OK && plan_exists(&o, s)) {
             const char *name = i / 20 < plan_spec_count() ? plan_spec(i / 20) : "more";
             double predicted = 0, sum[PLAN_LONGEST] = {0};
-            int n = by_hand(o, s, want, factor);
+            int64_t n = by_hand(o, s, want, factor);
             AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, s, &pairs));
             OK(cs_objective_predicted(&o, s, &predicted));
             assert_true(near(pairs.predicted, predicted));
@@ -257,10 +255,7 @@ TEST(matrices_are_those_of_all_plans)
 {
     static const char *const modes[] = {"all", "nearest:2", "each:3", "document", "unique"};
     enum { DOCUMENTS = 9, LENGTH = 5 };
-    int64_t length[DOCUMENTS];
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        length[d] = LENGTH;
-    }
+    ARRAY(int64_t, length, DOCUMENTS, d, LENGTH);
     CS_AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, 6, 0, 3);
     for (int i = 0; i < (plan_spec_count() + MIXTURES) * 10; ++i) {
         CS_AUTO(cs_plan_file) held = {0}, file = {0};

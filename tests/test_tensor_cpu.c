@@ -273,10 +273,8 @@ TEST_EACH_UNIT(test_functions)
     if (!kernels) {
         skip();
     }
-    static float x[GRID], y[GRID], z[GRID];
-    for (int i = 0; i < GRID; ++i) {
-        x[i] = (float)(i - GRID / 2) * 0.0012F;
-    }
+    static float y[GRID], z[GRID];
+    ARRAY(float, x, GRID, i, (float)(i - GRID / 2) * 0.0012F);
     for (int act = CS_ACT_GELU_TANH; act <= CS_ACT_TANH; ++act) {
         memcpy(z, x, sizeof z);
         kernels->activate((cs_activation)act, GRID, z, y);

@@ -66,10 +66,7 @@ static void set_all(const char *name, double value)
 {
     int64_t number = number_of(name);
     const cs_param *p = &world.net.params.param[number];
-    double *x = test_zeros(p->rows * p->cols, sizeof *x);
-    for (int64_t i = 0; i < p->rows * p->cols; ++i) {
-        x[i] = value;
-    }
+    ARRAY(double, x, (p->rows * p->cols), i, value);
     OK(cs_params_set64(&world.net.params, number, CS_PARAM_VALUE, x));
 }
 
@@ -132,10 +129,7 @@ TEST(test_linear)
     double *y = tensor_of(world.net.output[0]);
     for (int64_t r = 0; r < 21; ++r) {
         for (int64_t o = 0; o < 9; ++o) {
-            double sum = 0;
-            for (int64_t i = 0; i < 5; ++i) {
-                sum += x[r * 5 + i] * w[o * 5 + i];
-            }
+            double sum = SUM(i, 0, 5, x[r * 5 + i] * w[o * 5 + i]);
             assert_true(fabs(sum + b[o] - y[r * 9 + o]) < 1e-13);
         }
     }
@@ -185,10 +179,8 @@ TEST(test_attention)
             double total = 0, sum[HD] = {0};
             for (int64_t j = 0; j < keys; ++j) {
                 int64_t row = b * L + j, at = i % L + 1;
-                double score = 0;
-                for (int64_t c = 0; c < HD; ++c) {
-                    score += q[i * C + h * HD + c] * k[row * C + h * HD + c] / sqrt(3.0);
-                }
+                double score =
+                    SUM(c, 0, HD, q[i * C + h * HD + c] * k[row * C + h * HD + c] / sqrt(3.0));
                 score += table[cs_relative_bucket(j - at, 8, 5, 1) * H + h];
                 total += exp(score);
                 for (int64_t c = 0; c < HD; ++c) {
@@ -230,10 +222,8 @@ TEST(test_linear_attention)
             for (int64_t j = from; j < from + L; ++j) {
                 n += vis[j] <= lim[i];
                 for (int64_t u = from; u < from + L && vis[j] <= lim[i]; ++u) {
-                    double dot = 0;
-                    for (int64_t c = h * HD; c < (h + 1) * HD; ++c) {
-                        dot += vis[u] <= lim[i] ? q[u * C + c] * k[j * C + c] : 0;
-                    }
+                    double dot = SUM(c, h * HD, (h + 1) * HD,
+                                     vis[u] <= lim[i] ? q[u * C + c] * k[j * C + c] : 0);
                     sum += dot * v[j * C + at];
                 }
             }
@@ -328,11 +318,7 @@ static void drop_twice(cs_tensor_net *net)
 /* Items that are zero in one and not in the other. */
 static int64_t apart(const double *a, const double *b)
 {
-    int64_t count = 0;
-    for (int64_t i = 0; i < (int64_t)DROP_ROWS * DROP_COLS; ++i) {
-        count += (a[i] == 0) != (b[i] == 0);
-    }
-    return count;
+    return COUNT(i, 0, (int64_t)DROP_ROWS * DROP_COLS, (a[i] == 0) != (b[i] == 0));
 }
 
 static double *drop_with(cs_run_key key, int output)

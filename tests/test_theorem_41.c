@@ -128,10 +128,7 @@ static double direct_error(const cs_41_labels *l, const cs_spectrum *s, int64_t 
     for (int64_t i = 0; i < l->rows; ++i) {
         double score[MOST_CLASSES + 1] = {0};
         for (int64_t x = 0; x < l->rows && l->mass[i] > 0; ++x) {
-            double p = 0;
-            for (int64_t j = 0; j < t; ++j) {
-                p += s->u.data[i + j * s->u.ld] * s->u.data[x + j * s->u.ld];
-            }
+            double p = SUM(j, 0, t, s->u.data[i + j * s->u.ld] * s->u.data[x + j * s->u.ld]);
             if (l->label[x] >= 0) {
                 score[l->label[x]] += p * l->root[x];
             }

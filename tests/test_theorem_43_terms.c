@@ -7,10 +7,8 @@ static void term(const cs_generation_bound_rows *r, int64_t u, int64_t v, int64_
 {
     int64_t e = r->width / r->heads;
     for (int64_t j = 0; j < r->width; ++j) {
-        double a = 0;
-        for (int64_t i = j / e * e; i < j / e * e + e; ++i) {
-            a += r->q[u * r->width + i] * r->k[v * r->width + i];
-        }
+        double a =
+            SUM(i, j / e * e, j / e * e + e, r->q[u * r->width + i] * r->k[v * r->width + i]);
         g[j] = a * r->v[w * r->width + j];
     }
 }
@@ -54,12 +52,9 @@ static double brute_eta(const cs_generation_bound_rows *r, int p)
     int64_t n = r->n, count = p == 2 ? n * n : n * n * n;
     for (int64_t i = 0; i < count; ++i) {
         for (int64_t j = 0; j < i; ++j) {
-            double square = 0;
             term(r, i % n, i / n % n, p == 2 ? i / n % n : i / n / n, g);
             term(r, j % n, j / n % n, p == 2 ? j / n % n : j / n / n, h);
-            for (int c = 0; c < r->width; ++c) {
-                square += (g[c] - h[c]) * (g[c] - h[c]);
-            }
+            double square = SUM(c, 0, r->width, (g[c] - h[c]) * (g[c] - h[c]));
             largest = fmax(largest, square);
         }
     }
@@ -139,7 +134,7 @@ TEST(features_agree_with_the_network)
         OK(cs_run_forward(run));
         OK(cs_run_get(run, net.loss.features, got));
         /* Norms of x and of the projections bound what a term can be with all signs dropped. */
-        double x = 0, w = 0;
+        double x = 0;
         for (int i = 0; i < N; ++i) {
             double square = 0;
             for (int j = 0; j < D; ++j) {
@@ -148,9 +143,7 @@ TEST(features_agree_with_the_network)
             }
             x = fmax(x, square);
         }
-        for (int j = 0; j < 3 * D * D; ++j) {
-            w += m.qkv[j] * m.qkv[j];
-        }
+        double w = SUM(j, 0, 3 * D * D, m.qkv[j] * m.qkv[j]);
         absolute = pow(x, 1.5) * pow(w, 1.5);
         assert_each(j, 0, D, fabs(got[j] - f[j]) <= 8 * (D + N) * (FLT_EPSILON / 2) * absolute);
         assert_true(8 * (D + N) * (FLT_EPSILON / 2) * absolute < 1); /* the tolerance says much */

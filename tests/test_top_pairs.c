@@ -6,11 +6,8 @@
 
 static float *normal_rows(int64_t n, int64_t d, uint64_t index)
 {
-    float *x = test_zeros(n * d, sizeof *x);
     cs_rng rng = cs_rng_at(5, CS_STREAM_TEST, index);
-    for (int64_t i = 0; i < n * d; ++i) {
-        x[i] = (float)cs_rng_normal(&rng);
-    }
+    ARRAY(float, x, (n * d), i, cs_rng_normal(&rng));
     return x;
 }
 
@@ -103,11 +100,8 @@ TEST(close_values_are_selected)
 {
     const int64_t n = 901;
     for (uint64_t seed = 0; seed < 3; ++seed) {
-        float *x = test_zeros(n, sizeof *x);
         cs_rng rng = cs_rng_at(5, CS_STREAM_TEST, 100 + seed);
-        for (int64_t i = 0; i < n; ++i) {
-            x[i] = 1 + (float)cs_rng_below(&rng, 1024) * 0x1p-23F;
-        }
+        ARRAY(float, x, n, i, 1 + (float)cs_rng_below(&rng, 1024) * 0x1p-23F);
         cs_rows rows = cs_rows_of_f32(n, 1, x, "x");
         int64_t total;
         cs_pair *all = all_pairs(x, n, 1, false, false, &total);
@@ -126,10 +120,7 @@ TEST(close_values_are_selected)
 TEST(ties_at_a_bound_are_kept)
 {
     enum { ROWS = 1100, COLS = 600 };
-    float *x = test_zeros(ROWS * COLS, sizeof *x);
-    for (int64_t i = 0; i < ROWS * COLS; ++i) {
-        x[i] = i / COLS % 7 == 0 ? 2 : 1;
-    }
+    ARRAY(float, x, (ROWS * COLS), i, i / COLS % 7 == 0 ? 2 : 1);
     cs_rows rows = cs_rows_of_f32(ROWS, COLS, x, "x");
     for (int64_t wanted = 1; wanted < 40000; wanted = 3 * wanted + 1) {
         cs_top_pairs_options options = {.count = wanted, .threads = 1 + (int)(wanted % 3)};
@@ -167,10 +158,7 @@ TEST(cosines_mean_and_quantiles)
             .count = 500, .cosine = true, .self = self, .quantiles = 7, .quantile = quantile};
         AUTO_OK(cs_top_pairs, top, cs_top_pairs_of(&rows, &options, &top));
         const double bound = (double)(d + 4) * 0x1p-24;
-        double mean = 0;
-        for (int64_t i = 0; i < total; ++i) {
-            mean += (double)all[i].value / (double)total;
-        }
+        double mean = SUM(i, 0, total, (double)all[i].value / (double)total);
         for (int64_t i = 0; i < top.count; ++i) { /* sorted lists differ by no more than entries */
             assert_true(fabs((double)top.pair[i].value - (double)all[i].value) <= bound);
         }

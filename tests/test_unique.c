@@ -110,11 +110,7 @@ static truth enumerate(const cs_corpus *corpus, const cs_cooc_options *o)
 
 static double entry(const cs_csr *a, int64_t row, int32_t col)
 {
-    double x = 0;
-    for (int64_t e = a->ptr[row]; e < a->ptr[row + 1]; ++e) {
-        x += a->col[e] == col ? a->val[e] : 0;
-    }
-    return x;
+    return SUM(e, a->ptr[row], a->ptr[row + 1], a->col[e] == col ? a->val[e] : 0);
 }
 
 /* Rows are the tokens with mass, in order. */
@@ -359,10 +355,8 @@ TEST_IN_DIR(small_weights_keep_their_digits)
 TEST(targets_that_share_no_set)
 {
     enum { DOCUMENTS = 20, EACH = 60, WORDS = 5000 };
-    int64_t length[DOCUMENTS], count[WORDS] = {0}, types = 0;
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        length[d] = EACH;
-    }
+    int64_t count[WORDS] = {0}, types = 0;
+    ARRAY(int64_t, length, DOCUMENTS, d, EACH);
     CS_AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, WORDS, 2, 4);
     for (int64_t i = 0; i < corpus.tokens; ++i) {
         types += count[corpus.token[i]]++ == 0;
@@ -387,10 +381,7 @@ TEST(targets_that_share_no_set)
 TEST(pairs_of_rare_words)
 {
     enum { DOCUMENTS = 20, EACH = 60, WORDS = 2000 };
-    int64_t length[DOCUMENTS];
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        length[d] = EACH;
-    }
+    ARRAY(int64_t, length, DOCUMENTS, d, EACH);
     CS_AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, WORDS, 2, 4);
     int32_t *pairs = test_zeros((int64_t)WORDS * WORDS, sizeof *pairs);
     int64_t different = 0, found = 0;

@@ -46,13 +46,8 @@ static void check_targets(const training *t, const cs_batch *b)
     for (int64_t r = 0; r < b->events; ++r) {
         const float *x =
             t->corpus.real + (b->loss.example[r] * PATCHES + b->loss.place[r]) * VALUES;
-        double m = 0, v = 0;
-        for (int j = 0; j < VALUES; ++j) {
-            m += (double)x[j] / VALUES;
-        }
-        for (int j = 0; j < VALUES; ++j) {
-            v += ((double)x[j] - m) * ((double)x[j] - m) / (VALUES - 1);
-        }
+        double m = SUM(j, 0, VALUES, (double)x[j] / VALUES);
+        double v = SUM(j, 0, VALUES, ((double)x[j] - m) * ((double)x[j] - m) / (VALUES - 1));
         bool raw = t->model.config.head.target == CS_TARGET_PIXELS;
         for (int j = 0; j < VALUES; ++j) {
             double want = raw ? (double)x[j] : ((double)x[j] - m) / sqrt(v + 1e-6);
@@ -353,10 +348,7 @@ TEST(an_order_alone_changes_nothing)
                           .attention = CS_ATTENTION_BIDIRECTIONAL,
                           .pretrained = CS_ATTENTION_BIDIRECTIONAL};
     float made[2][2 * PATCHES * VALUES];
-    int32_t group[2 * PATCHES];
-    for (int k = 0; k < 2 * PATCHES; ++k) {
-        group[k] = k % 5 < 2 ? 0 : 1 + k % 3;
-    }
+    ARRAY(int32_t, group, (2 * PATCHES), k, k % 5 < 2 ? 0 : 1 + k % 3);
     for (int o = 0; o < 2; ++o) {
         cs_model_config c = t.model.config;
         CS_AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};

@@ -189,10 +189,7 @@ TEST(places_fill_the_budget_pass_by_pass)
 {
     enum { DOCUMENTS = 1500, EACH = 60, WORDS = 3000 };
     static const char *const specs[] = {"offset-ar:offset-weights=power:1", "permuted-ar"};
-    int64_t *length = test_zeros(DOCUMENTS, sizeof *length);
-    for (int64_t d = 0; d < DOCUMENTS; ++d) {
-        length[d] = EACH;
-    }
+    ARRAY(int64_t, length, DOCUMENTS, d, EACH);
     for (int i = 0; i < 2; ++i) {
         CS_AUTO_BY(release, build) b = {0};
         build_of(small_corpus(DOCUMENTS, length, WORDS, 2, 7), specs[i], "unique", 0, 0, &b);
@@ -329,10 +326,7 @@ TEST_IN_DIR(pairs_that_round_to_nothing_are_dropped)
     const char *path = in_dir(state, "plans.json");
     plan_write(path, "{\"plans\": [{\"probability\": 1, \"groups\": [0, 1, 1], "
                      "\"weights\": [0, 1e-25, 1]}]}");
-    int64_t length[DOCUMENTS];
-    for (int d = 0; d < DOCUMENTS; ++d) {
-        length[d] = 3;
-    }
+    ARRAY(int64_t, length, DOCUMENTS, d, 3);
     CS_AUTO(cs_plan_file) file = {0};
     CS_AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, 9, 2, 5);
     CS_AUTO(cs_cooc) by_row = {0}, by_record = {0};
@@ -360,10 +354,7 @@ TEST_IN_DIR(pairs_that_round_to_nothing_are_dropped)
  * unit in a corpus of a thousand words and more. All is dropped, by row as by record. */
 TEST(windows_that_round_to_nothing_are_dropped)
 {
-    int64_t length[400];
-    for (int d = 0; d < 400; ++d) {
-        length[d] = 2 + d % 29;
-    }
+    ARRAY(int64_t, length, 400, d, 2 + d % 29);
     CS_AUTO(cs_corpus) corpus = small_corpus(400, length, 30, 2, 5);
     for (int i = 0; i < 4; ++i) {
         CS_AUTO(cs_cooc) by_row = {0}, by_record = {0};

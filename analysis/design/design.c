@@ -57,14 +57,14 @@ static cs_status check_problem(const cs_design_problem *problem)
 static cs_status extreme(const cs_design_problem *problem, bool next, double sign, bool *met,
                          double *out)
 {
-    cs_pool pool = {0};
-    cs_family f = {0};
+    CS_AUTO(cs_pool) pool = {0};
+    CS_AUTO(cs_family) f = {0};
     cs_status status = cs_family_of(problem, &pool, &f);
     double *cost = cs_pool_take(&pool, f.columns, sizeof *cost);
     double *x = cs_pool_take(&pool, f.columns, sizeof *x), left = 0;
     int64_t *basis = cs_pool_take(&pool, f.polytope.rows, sizeof *basis);
     if (status == CS_OK) status = pool.status;
-    if (status != CS_OK) goto done;
+    if (status != CS_OK) return status;
     for (int64_t j = 0; j < f.variables; ++j) {
         for (int64_t i = f.ptr[j]; i < f.ptr[j + 1]; ++i) {
             cost[j] += sign * f.part[i] *
@@ -77,10 +77,7 @@ static cs_status extreme(const cs_design_problem *problem, bool next, double sig
     *met = left <= met_within;
     /* both are shares in [0, 1], which rounding may leave */
     *out = fmin(1, fmax(0, sign * cs_simplex_minimise(&f.polytope, cost, basis, x, &left)));
-done:
-    cs_family_free(&f);
-    cs_pool_free(&pool);
-    return status;
+    return CS_OK;
 }
 
 cs_status cs_design_most(const cs_design_problem *problem, double *next_token)
@@ -376,15 +373,15 @@ cs_status cs_design_solve(const cs_design_problem *problem, const cs_design_opti
 cs_status cs_design_of(const cs_design_problem *problem, cs_design *out)
 {
     const int64_t s = problem->length;
-    cs_pool pool = {0};
-    cs_family f = {.s = s};
+    CS_AUTO(cs_pool) pool = {0};
+    CS_AUTO(cs_family) f = {.s = s};
     cs_design d = {.known = problem->matrix == CS_DESIGN_KERNEL ? 0 : 1, .bound = NAN};
     cs_status status = cs_pairs_of(&problem->objective, s, &f.events);
     double *r = cs_pool_take(&pool, 2 * s * s, sizeof *r);
     double *target = cs_pool_take(&pool, 3 * s, sizeof *target);
     if (status == CS_OK) status = pool.status;
     if (status == CS_OK) status = cs_kernel_of_pairs(&f.events, r);
-    if (status != CS_OK) goto done;
+    if (status != CS_OK) return status;
     cs_pairs_targets(&f.events, 1, target);
     d.value = cs_design_sum_of(problem, r, target, r + s * s, target + s) - d.known;
     d.kappa = cs_kernel_collision(r, s);
@@ -398,10 +395,7 @@ cs_status cs_design_of(const cs_design_problem *problem, cs_design *out)
     d.distribution = f.events;
     f.events = (cs_pairs){0};
     *out = d;
-done:
-    cs_pool_free(&pool);
-    cs_family_free(&f);
-    return status;
+    return CS_OK;
 }
 
 cs_status cs_design_state(const cs_design *design, json_t **out)

@@ -8,7 +8,6 @@
 
 #include "analysis/design/design.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/builder.h"
 #include "plan/plan_file.h"
@@ -44,7 +43,7 @@ static cs_status close_circle(const cs_corpus *corpus, int64_t s, cs_pool *pool,
 static cs_status count_pairs(const cs_corpus *circle, int64_t s, int64_t e,
                              const cs_cooc_options *base, cs_cooc *out)
 {
-    cs_plan plan = {0};
+    CS_AUTO(cs_plan) plan = {0};
     double probability = 1;
     cs_plan_file file = {.plans = 1, .plan = &plan, .probability = &probability, .empty_given = 1};
     cs_cooc_options options = *base;
@@ -58,9 +57,7 @@ static cs_status count_pairs(const cs_corpus *circle, int64_t s, int64_t e,
         plan.group[k] = 1;
         plan.weight[k] = k == 0 || k == e;
     }
-    status = cs_cooc_build(circle, &options, out);
-    cs_plan_free(&plan);
-    return status;
+    return cs_cooc_build(circle, &options, out);
 }
 
 /* C_e = D^{-1/2} P_e D^{-1/2} in place; receives the sums of rows and, by token, of columns. */

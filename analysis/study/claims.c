@@ -7,7 +7,6 @@
 
 #include "analysis/study/lookup_private.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "io/json.h"
 #include "stats/decide.h"
 
@@ -380,7 +379,8 @@ static void take_verdict(const json_t *s, cs_study_claim *c)
 
 static cs_status measure_statement(const cs_study *study, cs_study_claim *c)
 {
-    char *words = cs_strdup(c->statement), *word[MOST_WORDS];
+    CS_AUTO_FREE char *words = cs_strdup(c->statement);
+    char *word[MOST_WORDS];
     const json_t *s = NULL;
     json_auto_t *json = NULL;
     cs_status status = words ? CS_OK : CS_ERR_MEMORY;
@@ -392,7 +392,6 @@ static cs_status measure_statement(const cs_study *study, cs_study_claim *c)
         status = c->found ? CS_OK : CS_ERR_MEMORY;
     }
     if (status == CS_OK) take_verdict(s, c);
-    cs_free(words);
     return status;
 }
 

@@ -6,7 +6,6 @@
 
 #include "analysis/study/claims.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "io/result.h"
 
 static const double alpha = 0.05;

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "analysis/study/lookup_private.h"
-#include "base/mem.h"
 #include "io/json.h"
 #include "io/number.h"
 
@@ -51,7 +50,8 @@ static cs_status read_freedom(const json_t *value, double *out)
 /* The step of a file, or those of its seeds, and whether it is about a trained model. */
 static cs_status check_file(cs_study *study, cs_claim_side *side)
 {
-    char *seeds = NULL, *word[CS_STEP_WORDS];
+    CS_AUTO_FREE char *seeds = NULL;
+    char *word[CS_STEP_WORDS];
     int count = 0;
     cs_status status = cs_study_seeds(study, side->file, CS_STEP_WORDS, &seeds, word, &count);
     if (status == CS_OK && count == 0)
@@ -65,7 +65,6 @@ static cs_status check_file(cs_study *study, cs_claim_side *side)
         side->trained = status == CS_OK && step->trained;
         if (status == CS_OK) study->step[step - study->step].claimed = true;
     }
-    cs_free(seeds);
     return status;
 }
 
@@ -232,7 +231,8 @@ static cs_status read_point(cs_study *study, written *w, const json_t *needs, cs
 static cs_status read_points(cs_study *study, written *w, const char *budgets, const json_t *needs,
                              cs_study_claim *c)
 {
-    char *text = cs_strdup(budgets ? budgets : "-"), *word[MOST_BUDGETS];
+    CS_AUTO_FREE char *text = cs_strdup(budgets ? budgets : "-");
+    char *word[MOST_BUDGETS];
     double before = -INFINITY, at = 0;
     cs_status status = text ? CS_OK : CS_ERR_MEMORY;
     const int count = text ? cs_study_words(text, MOST_BUDGETS, word) : 0;
@@ -247,7 +247,6 @@ static cs_status read_points(cs_study *study, written *w, const char *budgets, c
         if (status == CS_OK) status = read_point(study, w, needs, c);
     }
     if (status == CS_OK && count == 0) status = cs_fail(CS_ERR_INPUT, "budgets: none is given");
-    cs_free(text);
     return status;
 }
 

@@ -7,7 +7,6 @@
 #include "analysis/study/claims.h"
 #include "analysis/study/lookup_private.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/number.h"
 #include "io/table.h"

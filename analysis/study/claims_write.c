@@ -1,12 +1,10 @@
 /* Claims as tables: one row a claim; for figures one a budget of those that are stated over budgets, and one of
  * each other difference, family by family. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "analysis/study/claims.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "io/result.h"
 
 enum { LEAST_BUDGETS = 3 }; /* of a claim that the figure over budgets draws */

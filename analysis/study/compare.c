@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/result.h"

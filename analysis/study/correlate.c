@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "io/digests.h"
 #include "io/number.h"
 #include "io/parse.h"

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "base/mem.h"
 #include "io/json.h"
 
 /* As deep as the file, which the reader bounds. NOLINTBEGIN(misc-no-recursion) */
@@ -132,8 +131,8 @@ static cs_status rows_of(const json_t *tables, json_t *of, json_t **out)
  * the rows, each row is a section. */
 static cs_status expand_section(const json_t *tables, json_t *section, json_t *steps)
 {
-    json_t *run = json_object_get(section, "run"), *command = NULL, *rows = NULL, *row = NULL;
-    json_t *made = section;
+    json_t *run = json_object_get(section, "run"), *command = NULL, *row = NULL, *made = section;
+    json_auto_t *rows = NULL;
     const char *name = NULL, *seeds = json_string_value(json_object_get(section, "seeds"));
     const bool apart = seeds && strchr(seeds, '{');
     size_t i = 0;
@@ -157,7 +156,6 @@ static cs_status expand_section(const json_t *tables, json_t *section, json_t *s
                 status = add_filled(json_object_get(made, "run"), name, command, &at);
         }
     }
-    json_decref(rows);
     return status;
 }
 
@@ -247,7 +245,8 @@ static cs_status name_table(json_t *variables, const char *name, const json_t *r
 
 cs_status cs_study_expand(json_t *study)
 {
-    json_t *section = NULL, *claims = json_object(), *rows = NULL, *steps = json_array();
+    json_t *section = NULL, *rows = NULL;
+    json_auto_t *claims = json_object(), *steps = json_array();
     const char *name = NULL;
     size_t i = 0;
     json_t *tables = json_object_get(study, "tables");
@@ -269,8 +268,5 @@ cs_status cs_study_expand(json_t *study)
     if (status == CS_OK)
         status =
             cs_blame(expand_claims(tables, json_object_get(study, "claims"), claims), "claims");
-    if (status == CS_OK) status = cs_json_set(study, "claims", json_incref(claims));
-    json_decref(claims);
-    json_decref(steps);
-    return status;
+    return status == CS_OK ? cs_json_set(study, "claims", json_incref(claims)) : status;
 }

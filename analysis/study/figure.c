@@ -15,7 +15,6 @@
 #include "base/auto.h"
 #include "base/child.h"
 #include "base/enum_names.h"
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/number.h"
 #include "io/share.h"
@@ -224,16 +223,13 @@ static cs_status series_array(const cs_figure *f, const cs_table *table, char **
             seen[count++] = name;
         }
     }
-    char *names = cs_strdup(""), *text = NULL;
+    CS_AUTO_FREE char *names = cs_strdup(""), *column_text = NULL;
     for (int c = 0; c < table->columns; ++c) {
         cs_append(&names, "%s ", table->name[c]);
     }
-    cs_status status = names ? quoted("column", names, &text) : CS_ERR_MEMORY;
-    char *begin =
-        cs_format("columns = %s\narray S[%d]\narray LABEL[%d]\n", text ? text : "", count, count);
-    cs_free(names);
-    cs_free(text);
-    text = begin;
+    cs_status status = names ? quoted("column", names, &column_text) : CS_ERR_MEMORY;
+    char *text = cs_format("columns = %s\narray S[%d]\narray LABEL[%d]\n",
+                           column_text ? column_text : "", count, count);
     for (int i = 0; i < count && status == CS_OK; ++i) {
         CS_AUTO_FREE char *name = NULL, *label = NULL;
         status = quoted("series name", seen[i], &name);
@@ -301,7 +297,7 @@ cs_status cs_figure_script(const cs_figure *figure, const cs_table *joined)
 {
     const char *name = figure->name,
                *filter = figure->filters > 0 ? figure->filter[figure->filters - 1] : "";
-    char *style = NULL, *body = NULL, *series = NULL, *text = NULL, *path = NULL, *where = NULL;
+    CS_AUTO_FREE char *style = NULL, *body = NULL, *series = NULL, *where = NULL;
     cs_status status = quoted("--where", filter, &where);
     if (status == CS_OK && joined->rows == 0)
         status = cs_fail(CS_ERR_INPUT, "%s: the table has no rows%s", name,
@@ -310,22 +306,14 @@ cs_status cs_figure_script(const cs_figure *figure, const cs_table *joined)
     if (status == CS_OK) status = read_script(name, &body);
     if (status == CS_OK) status = check_columns(figure, joined, body);
     if (status == CS_OK) status = series_array(figure, joined, &series);
-    if (status != CS_OK) goto done;
-    text = cs_format(
+    if (status != CS_OK) return status;
+    CS_AUTO_FREE char *text = cs_format(
         "# Draws %s.csv; run in this folder: gnuplot -e \"format='svg'\" %s.gp (or png, pdf)\n"
         "if (!exists(\"format\")) format = \"svg\"\nname = \"%s\"\ndata = \"%s.csv\"\n"
         "wanted = %s\n%s\n%s\n%s",
         name, name, name, name, where, series, style, body);
-    path = cs_format("%s/%s.gp", figure->dir, name);
-    status = text && path ? cs_file_write(path, text, (int64_t)strlen(text)) : CS_ERR_MEMORY;
-done:
-    cs_free(style);
-    cs_free(body);
-    cs_free(series);
-    cs_free(text);
-    cs_free(path);
-    cs_free(where);
-    return status;
+    CS_AUTO_FREE char *path = cs_format("%s/%s.gp", figure->dir, name);
+    return text && path ? cs_file_write(path, text, (int64_t)strlen(text)) : CS_ERR_MEMORY;
 }
 
 /* --- drawing ----------------------------------------------------------------------------------- */

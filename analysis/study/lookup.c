@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/enum_names.h"
-#include "base/mem.h"
 #include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -35,10 +34,9 @@ cs_status cs_study_file(const cs_study *study, const char *text, char **out)
 {
     const bool own = cs_listed(CS_STUDY_TABLES, text);
     const char *slash = strchr(text, '/');
-    char *step = slash ? cs_format("%.*s", (int)(slash - text), text) : NULL;
+    CS_AUTO_FREE char *step = slash ? cs_format("%.*s", (int)(slash - text), text) : NULL;
     if (slash && !step) return CS_ERR_MEMORY;
     bool named = slash && cs_study_name_is_good(step) && cs_study_name_is_good(slash + 1);
-    cs_free(step);
     if (!named && !own) {
         return cs_fail(CS_ERR_INPUT, "expected STEP/FILE, got \"%s\"", text);
     }

@@ -14,7 +14,6 @@
 #include "analysis/study/report_html_private.h"
 #include "base/auto.h"
 #include "base/enum_names.h"
-#include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
 #include "io/share.h"
@@ -484,7 +483,8 @@ static cs_status finish(const char *dir, const char *html, char **out, size_t *l
 cs_status cs_report_write(const cs_study *study, const cs_claims *claims, const char *template_path,
                           const char *path)
 {
-    char *text = NULL, *html = NULL, *finished = NULL;
+    CS_AUTO_FREE char *text = NULL;
+    char *html = NULL, *finished = NULL;
     int64_t size = 0;
     size_t length = 0, finished_length = 0;
     cs_status status = cs_file_read_text(template_path, TEMPLATE_LIMIT, &text, &size);
@@ -502,6 +502,5 @@ cs_status cs_report_write(const cs_study *study, const cs_claims *claims, const 
     }
     free(html); /* by open_memstream */
     free(finished);
-    cs_free(text);
     return status;
 }

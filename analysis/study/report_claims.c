@@ -7,7 +7,6 @@
 #include "analysis/study/lookup_private.h"
 #include "analysis/study/report_html_private.h"
 #include "base/auto.h"
-#include "base/mem.h"
 
 enum { VERDICTS = CS_CLAIM_NOT_SPECIFIED + 1 };
 
@@ -153,10 +152,11 @@ static void put_budgets(FILE *out, const cs_study_claim *c, const char *reproduc
 static cs_status put_verdict(const cs_report *r, const cs_study_claim *c)
 {
     const cs_claim_point *last = cs_claim_shown(c);
-    char text[CS_VERDICT_TEXT], *reproduced = NULL, *opposite = NULL, *at;
+    char text[CS_VERDICT_TEXT];
+    CS_AUTO_FREE char *reproduced = NULL, *opposite = NULL;
     cs_claim_verdict_text(c->verdict, last ? cs_claim_within(last) : 0, r->claims->exploratory,
                           text);
-    at = *r->claims->setting ? strstr(text, "this scale") : NULL;
+    const char *at = *r->claims->setting ? strstr(text, "this scale") : NULL;
     CS_AUTO_FREE char *scaled =
         at ? cs_format("%.*s%s", (int)(at - text), text, r->claims->setting) : cs_strdup(text);
     if (!scaled) return CS_ERR_MEMORY;
@@ -165,8 +165,6 @@ static cs_status put_verdict(const cs_report *r, const cs_study_claim *c)
     cs_status status = cs_claim_budgets(c, CS_CLAIM_REPRODUCED, &reproduced);
     if (status == CS_OK) status = cs_claim_budgets(c, CS_CLAIM_OPPOSITE, &opposite);
     if (status == CS_OK) put_budgets(r->out, c, reproduced, opposite);
-    cs_free(reproduced);
-    cs_free(opposite);
     return status;
 }
 
@@ -177,7 +175,8 @@ static cs_status put_side(const cs_report *r, const cs_claim_side *side, double 
         cs_html_put(r->out, "%", side->label);
         return CS_OK;
     }
-    char *seeds = cs_strdup(cs_study_list(r->study, "seeds")), *word[2], *file = NULL;
+    CS_AUTO_FREE char *seeds = cs_strdup(cs_study_list(r->study, "seeds")), *file = NULL;
+    char *word[2];
     cs_status status = seeds ? CS_OK : CS_ERR_MEMORY;
     const bool each = seeds && cs_study_words(seeds, 1, word) == 1;
     if (status == CS_OK) status = cs_study_put(side->file, '#', each ? word[0] : "#", &file);
@@ -191,8 +190,6 @@ static cs_status put_side(const cs_report *r, const cs_claim_side *side, double 
         cs_html_number(r->out, side->value, error, side->chance ? 2 : 4);
         (void)fputs("</a>", r->out);
     }
-    cs_free(seeds);
-    cs_free(file);
     return status;
 }
 

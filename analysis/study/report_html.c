@@ -8,7 +8,6 @@
 
 #include "analysis/study/report_html_private.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "io/file.h"
 
 enum { MOST_COLUMNS = 64, HEAD = 64 };

@@ -8,7 +8,6 @@
 #include "analysis/study/lookup_private.h"
 #include "analysis/study/report_html_private.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "io/json.h"
 #include "io/number.h"
 #include "io/table.h"
@@ -61,7 +60,8 @@ static void count_case(const json_t *s, cases *c)
 cs_status cs_put_statement(cs_report *r)
 {
     const char *step = r->word[1], *ids = r->word[2], *form = r->word[3];
-    json_t *json = NULL, *s;
+    json_auto_t *json = NULL;
+    json_t *s;
     size_t i;
     cases c = {0};
     cs_status status = cs_study_statements(r->study, step, &json);
@@ -71,7 +71,6 @@ cs_status cs_put_statement(cs_report *r)
             fnmatch(ids, cs_json_string(s, "id"), 0) == 0)
             count_case(s, &c);
     }
-    json_decref(json);
     if (status == CS_OK && c.cases == 0)
         status =
             cs_fail(CS_ERR_INPUT, "step %s: no %s statement whose id fits \"%s\"", step, form, ids);
@@ -194,13 +193,12 @@ static cs_status put_cell(const cs_report *r, const cs_pick *pick, int64_t row, 
     }
     const char *name = pick->table.name[column];
     const bool series = strcmp(name, "series") == 0 || strcmp(name, "against") == 0;
-    char *label = NULL;
+    CS_AUTO_FREE char *label = NULL;
     cs_status status = given_label(r->study, cell, &label);
     if (status == CS_OK && series && !label && !(label = cs_series_label(cell)))
         status = CS_ERR_MEMORY;
     if (status != CS_OK) return status;
     cs_html_put(out, "<td>%</td>", label ? label : cell);
-    cs_free(label);
     return CS_OK;
 }
 
@@ -260,7 +258,7 @@ static cs_status put_rows(const cs_report *r, const cs_pick *pick, int count, in
 /* {{table STEP/FILE.csv ...}} */
 cs_status cs_put_table(cs_report *r)
 {
-    cs_pick pick;
+    CS_AUTO(cs_pick) pick = {0};
     int column[MOST_WORDS], count = 0;
     cs_status status = cs_pick_open(r->study, r->word[1], r->words - 2, r->word + 2, &pick);
     if (status == CS_OK) status = choose_columns(&pick, &count, column);
@@ -269,14 +267,13 @@ cs_status cs_put_table(cs_report *r)
         cs_html_put(r->out, "<p class=\"source\">from <a href=\"%\">%</a></p>\n", r->word[1],
                     r->word[1]);
     }
-    cs_pick_free(&pick);
     return status;
 }
 
 /* {{value STEP/FILE.csv COLUMN where=...}} */
 cs_status cs_put_value(cs_report *r)
 {
-    cs_pick pick;
+    CS_AUTO(cs_pick) pick = {0};
     int column = 0;
     int64_t row = 0;
     cs_status status = cs_pick_open(r->study, r->word[1], r->words - 3, r->word + 3, &pick);
@@ -288,6 +285,5 @@ cs_status cs_put_value(cs_report *r)
             cs_html_text(r->out, cs_pick_cell(&pick, row, column));
         cs_html_put(r->out, "</a>");
     }
-    cs_pick_free(&pick);
     return status;
 }

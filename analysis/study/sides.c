@@ -9,7 +9,6 @@
 
 #include "analysis/study/lookup_private.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/number.h"
 #include "stats/jackknife.h"
@@ -68,7 +67,7 @@ typedef struct {
 static cs_status pick_number(const cs_study *study, const char *file, const wanted_number *wanted,
                              double *value, double *se)
 {
-    cs_pick pick;
+    CS_AUTO(cs_pick) pick = {0};
     int64_t row = 0, hits = 0;
     cs_status status = cs_pick_open(study, file, wanted->words, wanted->word, &pick);
     if (status == CS_OK) status = cs_pick_first(&pick, &row);
@@ -80,14 +79,13 @@ static cs_status pick_number(const cs_study *study, const char *file, const want
                          (long long)hits);
     if (status == CS_OK) status = cell_number(&pick, row, wanted->column, value);
     if (status == CS_OK && wanted->error) status = cell_number(&pick, row, wanted->error, se);
-    cs_pick_free(&pick);
     return status;
 }
 
 static cs_status read_blocks(const cs_study *study, const char *file, const wanted_number *wanted,
                              cs_claim_run *out)
 {
-    cs_pick pick;
+    CS_AUTO(cs_pick) pick = {0};
     int block = 0, partition = 0;
     cs_status status = cs_pick_open(study, file, wanted->words, wanted->word, &pick);
     if (status == CS_OK) status = cs_pick_column(&pick, "block", &block);
@@ -109,7 +107,6 @@ static cs_status read_blocks(const cs_study *study, const char *file, const want
             if (status == CS_OK) out->left_out[out->blocks++] = isnan(x) ? out->value : x;
         }
     }
-    cs_pick_free(&pick);
     return status;
 }
 
@@ -131,7 +128,8 @@ static cs_status blocks_of(const cs_study *study, const char *file, char **out)
 static cs_status measure_words(const cs_study *study, const char *file, const char *words,
                                const char *error, char *column, cs_claim_run *out)
 {
-    char *text = cs_strdup(words), *again = cs_strdup(words), *blocks = NULL, *word[MOST_WORDS];
+    CS_AUTO_FREE char *text = cs_strdup(words), *again = cs_strdup(words), *blocks = NULL;
+    char *word[MOST_WORDS];
     cs_status status = text && again ? CS_OK : CS_ERR_MEMORY;
     wanted_number wanted = {.error = error};
     const int skip = *column == '\0';
@@ -147,9 +145,6 @@ static cs_status measure_words(const cs_study *study, const char *file, const ch
         wanted.words = cs_study_words(again, MOST_WORDS, word) - skip;
         status = read_blocks(study, blocks, &wanted, out);
     }
-    cs_free(text);
-    cs_free(again);
-    cs_free(blocks);
     return status;
 }
 
@@ -220,7 +215,8 @@ static cs_status average(cs_claim_side *side)
 /* Keeps of the words those that `file` has too. */
 static cs_status keep_common(const cs_study *study, const char *file, char **word, int *count)
 {
-    char *seeds = NULL, *own[CS_CLAIM_RUNS];
+    CS_AUTO_FREE char *seeds = NULL;
+    char *own[CS_CLAIM_RUNS];
     int n = 0, kept = 0;
     cs_status status = cs_study_seeds(study, file, CS_CLAIM_RUNS, &seeds, own, &n);
     for (int i = 0, j = 0; i < *count && status == CS_OK; ++i) {
@@ -229,14 +225,14 @@ static cs_status keep_common(const cs_study *study, const char *file, char **wor
         if (j < n) word[kept++] = word[i];
     }
     *count = kept;
-    cs_free(seeds);
     return status;
 }
 
 cs_status cs_side_measure(const cs_study *study, cs_claim_side *side, const cs_claim_side *other)
 {
     const bool each = strchr(side->file, '#') != NULL;
-    char *seeds = NULL, *word[CS_CLAIM_RUNS];
+    CS_AUTO_FREE char *seeds = NULL;
+    char *word[CS_CLAIM_RUNS];
     int n = 0;
     cs_status status = cs_study_seeds(study, side->file, CS_CLAIM_RUNS, &seeds, word, &n);
     if (status == CS_OK && other) status = keep_common(study, other->file, word, &n);
@@ -252,7 +248,6 @@ cs_status cs_side_measure(const cs_study *study, cs_claim_side *side, const cs_c
     }
     if (status == CS_OK) status = average(side);
     side->runs = each ? side->measured : 0;
-    cs_free(seeds);
     return status;
 }
 

@@ -10,7 +10,6 @@
 
 #include "analysis/study/expand_private.h"
 #include "analysis/study/report_html_private.h"
-#include "base/mem.h"
 #include "io/result.h"
 
 enum { MOST_OBJECTS = 64 };

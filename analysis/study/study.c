@@ -9,7 +9,6 @@
 #include "analysis/study/expand_private.h"
 #include "base/auto.h"
 #include "base/enum_names.h"
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/number.h"

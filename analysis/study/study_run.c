@@ -14,7 +14,6 @@
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/eta.h"
-#include "base/mem.h"
 #include "base/threads.h"
 #include "io/digests.h"
 #include "io/file.h"
@@ -53,7 +52,8 @@ typedef cs_status (*input_fn)(void *ctx, const char *path, const char *sha256);
 /* All inputs that the manifest in `folder` names, except those below `own`, the study's folder. */
 static cs_status each_input(const char *folder, const char *own, input_fn visit, void *ctx)
 {
-    json_t *json = NULL, *input = NULL;
+    json_auto_t *json = NULL;
+    json_t *input = NULL;
     CS_AUTO_FREE char *path = cs_path_join(folder, "manifest.json");
     size_t i = 0;
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
@@ -65,7 +65,6 @@ static cs_status each_input(const char *folder, const char *own, input_fn visit,
         if (status == CS_OK && name && hash && strncmp(name, own, strlen(own)) != 0)
             status = visit(ctx, name, hash);
     }
-    json_decref(json);
     return status;
 }
 
@@ -127,7 +126,7 @@ typedef enum { NOT_BEGUN, OTHER_WORDS, BEGUN, FINISHED } past;
 
 static past past_of(const cs_study *study, const char *record, cs_step *step, char **own)
 {
-    json_t *json = NULL;
+    json_auto_t *json = NULL;
     if (!cs_path_exists(record)) return NOT_BEGUN;
     if (cs_json_read(record, &json) != CS_OK) {
         cs_reason_clear();
@@ -149,7 +148,6 @@ static past past_of(const cs_study *study, const char *record, cs_step *step, ch
         step->exit_code = exit_code;
         step->seconds = seconds;
     }
-    json_decref(json);
     return is;
 }
 
@@ -400,7 +398,8 @@ static cs_status leaves_what_is_read(const cs_study *study, int64_t reader, int6
 static cs_status decide_kept(schedule *s)
 {
     cs_study *study = s->study;
-    bool *seen = cs_calloc(study->steps, sizeof *seen), more = true;
+    CS_AUTO_FREE bool *seen = cs_calloc(study->steps, sizeof *seen);
+    bool more = true;
     cs_status status = seen ? CS_OK : CS_ERR_MEMORY;
     for (int64_t n = 0; n < study->steps && status == CS_OK; ++n) {
         const int64_t i = cs_study_ready(study, seen, seen);
@@ -419,7 +418,6 @@ static cs_status decide_kept(schedule *s)
             }
         }
     }
-    cs_free(seen);
     return status;
 }
 

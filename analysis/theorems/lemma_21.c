@@ -6,7 +6,6 @@
 
 #include "analysis/theorems/lemma_21.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "io/json.h"
 #include "stats/jackknife.h"
 #include "stats/student.h"

@@ -24,7 +24,6 @@
 
 #include "analysis/theorems/refinement_pairs.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/reduce.h"
 #include "cooc/refinement.h"
@@ -157,25 +156,25 @@ static cs_status count_ones(const cs_csr *a, int64_t *out)
 
 static cs_status look(study *s, int64_t c, const cs_context *context, side *out)
 {
-    cs_cooc m = {0};
-    cs_spectrum spectrum = {0};
+    CS_AUTO(cs_cooc) m = {0};
+    CS_AUTO(cs_spectrum) spectrum = {0};
     cs_spectrum_options o = s->in->spectrum ? *s->in->spectrum : (cs_spectrum_options){0};
     double rounding = 0;
     s->options.context = *context;
     cs_status status = cs_cooc_build(s->corpus, &s->options, &m);
-    if (status != CS_OK) goto done;
+    if (status != CS_OK) return status;
     const cs_csr *a = &m.matrix.a;
     const int64_t shorter = a->rows < a->cols ? a->rows : a->cols;
     const bool all =
         (double)a->rows * (double)a->cols <= (shorter <= NARROW ? NARROW_ENTRIES : ALL_ENTRIES);
     int64_t ones = 0;
-    if (!all && (status = count_ones(a, &ones)) != CS_OK) goto done;
+    if (!all && (status = count_ones(a, &ones)) != CS_OK) return status;
     o.k = all ? 0 : ones + (s->in->triplets > 0 ? s->in->triplets : LEADING);
     o.k = o.k < shorter ? o.k : shorter;
     o.certify |= all ? 0 : CS_CERTIFY_USUAL;
     if ((status = cs_spectrum_of(a, &o, &spectrum)) != CS_OK ||
         (status = cs_csr_rounding(a, NULL, &rounding)) != CS_OK) {
-        goto done;
+        return status;
     }
     out->cols = a->cols;
     out->k = spectrum.k;
@@ -191,14 +190,10 @@ static cs_status look(study *s, int64_t c, const cs_context *context, side *out)
     out->reach = least_reach(&spectrum);
     CS_POOL_FIELDS(&out->pool, out->k + 1, out, low, sigma, high);
     out->mass = cs_pool_take(&out->pool, a->cols, sizeof *out->mass);
-    if ((status = out->pool.status) != CS_OK) goto done;
+    if ((status = out->pool.status) != CS_OK) return status;
     memcpy(out->mass, spectrum.input.col_mass, (size_t)a->cols * sizeof *out->mass);
     status = bound_values(&spectrum, out);
-    if (status == CS_OK && a->cols <= FORM_COLUMNS) status = form_of(a, out);
-done:
-    cs_spectrum_free(&spectrum);
-    cs_cooc_free(&m);
-    return status;
+    return status == CS_OK && a->cols <= FORM_COLUMNS ? form_of(a, out) : status;
 }
 
 /* --- a pair ----------------------------------------------------------------------------------- */

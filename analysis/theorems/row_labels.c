@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/npy.h"
 
@@ -48,9 +47,9 @@ static int32_t number_of(const char *text, const char **seen, int64_t *classes)
 
 static cs_status from_text(const char *path, int64_t rows, int32_t *label, int64_t *classes)
 {
-    char *text = NULL;
+    CS_AUTO_FREE char *text = NULL;
     int64_t size = 0, lines = 0;
-    const char **seen = NULL;
+    CS_AUTO_FREE const char **seen = NULL;
     cs_status status = cs_file_read_text(path, TEXT_LIMIT, &text, &size);
     if (status != CS_OK) return status;
     for (int64_t i = 0; i < size; ++i) {
@@ -71,19 +70,14 @@ static cs_status from_text(const char *path, int64_t rows, int32_t *label, int64
         bool none = line[0] == '\0' || strcmp(line, "-") == 0;
         label[i] = none ? -1 : number_of(line, seen, classes);
     }
-    cs_free(seen);
-    cs_free(text);
     return status;
 }
 
 static cs_status masses(const cs_csr *a, const int32_t *label, int64_t classes, cs_csr *out)
 {
-    double *sum = cs_alloc(a->rows, sizeof *sum);
+    CS_AUTO_FREE double *sum = cs_alloc(a->rows, sizeof *sum);
     cs_status status = sum ? cs_csr_init(out, a->rows, classes, a->rows) : CS_ERR_MEMORY;
-    if (status != CS_OK) {
-        cs_free(sum);
-        return status;
-    }
+    if (status != CS_OK) return status;
     cs_csr_sums(a, sum, NULL);
     int64_t e = 0;
     for (int64_t i = 0; i < a->rows; ++i) {
@@ -93,7 +87,6 @@ static cs_status masses(const cs_csr *a, const int32_t *label, int64_t classes, 
         }
         out->ptr[i + 1] = e;
     }
-    cs_free(sum);
     return CS_OK;
 }
 

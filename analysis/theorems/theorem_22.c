@@ -7,7 +7,6 @@
 #include <math.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/vector_ops.h"
 
 typedef struct {

@@ -11,7 +11,6 @@
 #include "analysis/theorems/registry.h"
 #include "analysis/theorems/theorem_22.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/rng.h"
 #include "base/sort.h"
 
@@ -31,6 +30,11 @@ typedef struct {
     cs_pool pool;
     cs_dense h, u, wqk, wvo;
 } small_layer;
+
+static void small_layer_free(small_layer *l)
+{
+    cs_pool_free(&l->pool);
+}
 
 /* Zero. */
 static cs_status make_layer(int64_t n, int64_t m, int64_t d, small_layer *l)
@@ -67,11 +71,11 @@ static double scale_of(cs_rng *rng, double low, double high)
 static cs_status random_sides(uint64_t seed, int64_t trial, cs_22_sides *out)
 {
     cs_rng rng = cs_rng_at(seed, CS_STREAM_AUDIT, (uint64_t)trial);
-    small_layer l = {0};
+    CS_AUTO(small_layer) l = {0};
     int64_t n = 2 + cs_rng_below(&rng, MOST_ROWS - 1), m = 1 + cs_rng_below(&rng, MOST_MASKS);
     int64_t d = 1 + cs_rng_below(&rng, MOST_WIDTH);
     cs_status status = make_layer(n, m, d, &l);
-    if (status != CS_OK) goto done;
+    if (status != CS_OK) return status;
     fill_normal(&l.h, scale_of(&rng, -1, 0.5), &rng);
     for (int64_t j = 0; j < d; ++j) {
         double c = cs_rng_normal(&rng);
@@ -91,10 +95,7 @@ static cs_status random_sides(uint64_t seed, int64_t trial, cs_22_sides *out)
     }
     fill_normal(&l.wqk, scale_of(&rng, -1.5, 1), &rng);
     fill_normal(&l.wvo, scale_of(&rng, -1.5, 1), &rng);
-    status = evaluate(&l, NULL, out);
-done:
-    cs_pool_free(&l.pool);
-    return status;
+    return evaluate(&l, NULL, out);
 }
 
 /* --- statements --------------------------------------------------------------------------------
@@ -111,7 +112,8 @@ static void pick(const cs_22_sides *s, cs_22_bound which, double *lhs, double *r
 cs_status cs_22_bounds(const cs_22_sides *sides, int64_t count, cs_22_bound which,
                        const char *input, int64_t *worst, cs_statements *out)
 {
-    double lhs, rhs, error, *loose = cs_alloc(count, sizeof *loose);
+    double lhs, rhs, error;
+    CS_AUTO_FREE double *loose = cs_alloc(count, sizeof *loose);
     if (!loose) return CS_ERR_MEMORY;
     int64_t contracting = 0, vacuous = 0, finite = 0;
     cs_claim_state most = CS_CLAIM_STATE_HOLDS;
@@ -157,7 +159,6 @@ cs_status cs_22_bounds(const cs_22_sides *sides, int64_t count, cs_22_bound whic
                                 {"not_finite", (double)(count - finite)}};
     cs_statement_reals(s, sizeof detail / sizeof *detail, detail);
     cs_statement_counterexample(s, "layer %lld: %.17g > %.17g", (long long)*worst, lhs, rhs);
-    cs_free(loose);
     return cs_statements_status(out);
 }
 
@@ -178,16 +179,13 @@ static cs_status random_layers(int64_t trials, uint64_t seed, cs_statements *out
 /* H_R of two rows of width 1, U of m rows (by columns), W = 1. */
 static cs_status of_two(const double h[2], int64_t m, const double *u, cs_22_sides *out)
 {
-    small_layer l = {0};
+    CS_AUTO(small_layer) l = {0};
     cs_status status = make_layer(2, m, 1, &l);
-    if (status == CS_OK) {
-        memcpy(l.h.data, h, 2 * sizeof *h);
-        memcpy(l.u.data, u, 2 * (size_t)m * sizeof *u);
-        l.wqk.data[0] = l.wvo.data[0] = 1;
-        status = evaluate(&l, NULL, out);
-    }
-    cs_pool_free(&l.pool);
-    return status;
+    if (status != CS_OK) return status;
+    memcpy(l.h.data, h, 2 * sizeof *h);
+    memcpy(l.u.data, u, 2 * (size_t)m * sizeof *u);
+    l.wqk.data[0] = l.wvo.data[0] = 1;
+    return evaluate(&l, NULL, out);
 }
 
 /* Two rows of width 1 whose softmax weights are mirror images: H_R = (1/2, -3/2) = h +- 1 with
@@ -254,7 +252,7 @@ static void rescaled(cs_statements *out)
 static cs_status no_collapse(cs_statements *out)
 {
     enum { D = 4 };
-    small_layer l = {0};
+    CS_AUTO(small_layer) l = {0};
     cs_22_sides sides = {0};
     double first = 0, contraction = 0;
     cs_dense next = cs_dense_in(&l.pool, D, D);
@@ -285,7 +283,6 @@ static cs_status no_collapse(cs_statements *out)
             "eps ||R||^2 < 1, and here that is %.3g",
             first, sides.printed_lhs, LAYERS, contraction);
     }
-    cs_pool_free(&l.pool);
     return status;
 }
 

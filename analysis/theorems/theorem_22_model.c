@@ -10,7 +10,6 @@
 
 #include "analysis/theorems/theorem_22.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/threads.h"
 
 enum { DEFAULT_PIECES = 4, FEWEST_REAL = 2 };
@@ -86,7 +85,8 @@ static cs_status collect(study *s, const cs_corpus *corpus, const cs_hidden_opti
 {
     cs_hidden_options o = *hidden;
     CS_AUTO_FREE uint8_t *keep = cs_calloc(corpus->documents, 1);
-    int64_t *layer = cs_alloc(s->layers, sizeof *layer), found = 0;
+    CS_AUTO_FREE int64_t *layer = cs_alloc(s->layers, sizeof *layer);
+    int64_t found = 0;
     cs_status status = keep && layer ? CS_OK : CS_ERR_MEMORY;
     for (int64_t d = 0; d < corpus->documents && status == CS_OK && found < s->capacity; ++d) {
         int64_t tokens = corpus->doc_ptr[d + 1] - corpus->doc_ptr[d];
@@ -104,7 +104,6 @@ static cs_status collect(study *s, const cs_corpus *corpus, const cs_hidden_opti
     o.progress = NULL;
     if (status == CS_OK && found > 0)
         status = cs_hidden_states(s->model, corpus, &o, take_block, s);
-    cs_free(layer);
     return status;
 }
 
@@ -149,7 +148,7 @@ static cs_status norm_rows(const study *s, int64_t rows, double *x)
 static cs_status combine(const cs_dense *h, const cs_dense *mask, cs_dense *u, double *gap)
 {
     const int64_t n = h->rows, d = h->cols, m = mask->rows, q = n < d ? n : d;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_dense r = cs_dense_in(&pool, n, d), rest = cs_dense_in(&pool, m, d);
     cs_dense left = cs_dense_in(&pool, n, q), right = cs_dense_in(&pool, q, d);
     cs_dense c = cs_dense_in(&pool, m, d), t = cs_dense_in(&pool, m, q);
@@ -157,7 +156,7 @@ static cs_status combine(const cs_dense *h, const cs_dense *mask, cs_dense *u, d
     double *mean = cs_pool_take(&pool, d, sizeof *mean);
     cs_status status = pool.status;
     if (status == CS_OK) status = cs_dense_init(u, m, n);
-    if (status != CS_OK) goto done;
+    if (status != CS_OK) return status;
     for (int64_t j = 0; j < d; ++j) {
         for (int64_t i = 0; i < n; ++i) {
             mean[j] += h->data[i + j * h->ld] / (double)n;
@@ -172,7 +171,7 @@ static cs_status combine(const cs_dense *h, const cs_dense *mask, cs_dense *u, d
     }
     if ((status = cs_dense_svd(&r, sigma, &left, &right)) != CS_OK ||
         (status = cs_gemm(false, true, 1, &c, &right, 0, &t)) != CS_OK) {
-        goto done;
+        return status;
     }
     for (int64_t k = 0; k < q; ++k) {
         bool in = sigma[k] > 1e-7 * sigma[0];
@@ -180,7 +179,7 @@ static cs_status combine(const cs_dense *h, const cs_dense *mask, cs_dense *u, d
             t.data[i + k * t.ld] = in ? t.data[i + k * t.ld] / sigma[k] : 0;
         }
     }
-    if ((status = cs_gemm(false, true, 1, &t, &left, 0, u)) != CS_OK) goto done;
+    if ((status = cs_gemm(false, true, 1, &t, &left, 0, u)) != CS_OK) return status;
     for (int64_t k = 0; k < m * n; ++k) {
         u->data[k % m + k / m * u->ld] += 1 / (double)n;
     }
@@ -188,8 +187,6 @@ static cs_status combine(const cs_dense *h, const cs_dense *mask, cs_dense *u, d
         double off = cblas_dnrm2((int)(m * d), rest.data, 1);
         *gap = off / cblas_dnrm2((int)(m * d), mask->data, 1);
     }
-done:
-    cs_pool_free(&pool);
     return status;
 }
 

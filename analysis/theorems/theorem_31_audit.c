@@ -17,8 +17,6 @@
 #include <float.h>
 #include <math.h>
 
-#include "base/mem.h"
-
 enum { DEFAULT_FEATURES = 4, DEFAULT_TRIALS = 5 };
 
 static double loss(const cs_31_evaluation *e, double factor)
@@ -232,8 +230,8 @@ cs_status cs_theorem_31(const cs_csr *a, const char *input, const cs_theorem_inp
     /* One pair has one constant: the printed claim needs two to be tested. */
     int64_t trials = options->trials > 0 ? options->trials : DEFAULT_TRIALS;
     trials = trials < 2 ? 2 : trials;
-    cs_31_problem p = {0};
-    cs_31_evaluation *e = NULL;
+    CS_AUTO(cs_31_problem) p = {0};
+    CS_AUTO_FREE cs_31_evaluation *e = NULL;
     bool symmetric = false;
     cs_status status = cs_31_problem_of(a, &p);
     if (status != CS_OK) return status;
@@ -253,8 +251,6 @@ cs_status cs_theorem_31(const cs_csr *a, const char *input, const cs_theorem_inp
                             json_string("not evaluated: P_T has too many entries"));
         status = cs_statements_status(out);
     }
-    cs_free(e);
-    cs_31_problem_free(&p);
     return status;
 }
 

@@ -24,7 +24,6 @@
 
 #include "analysis/theorems/theorem_31.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
 #include "base/vector_ops.h"
@@ -61,13 +60,12 @@ void cs_31_problem_free(cs_31_problem *p)
 /* Row numbers and the column map of the nonzero part of A. */
 static cs_status drop_empty(const cs_csr *a, cs_csr *out)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     double *row_sum = cs_pool_take(&pool, a->rows, sizeof *row_sum);
     double *col_sum = cs_pool_take(&pool, a->cols, sizeof *col_sum);
     int64_t *row = cs_pool_take(&pool, a->rows, sizeof *row);
     int32_t *map = cs_pool_take(&pool, a->cols, sizeof *map);
-    cs_status status = pool.status;
-    if (status != CS_OK) goto done;
+    if (pool.status != CS_OK) return pool.status;
     cs_csr_sums(a, row_sum, col_sum);
     int64_t rows = 0;
     int32_t cols = 0;
@@ -79,12 +77,9 @@ static cs_status drop_empty(const cs_csr *a, cs_csr *out)
     for (int64_t j = 0; j < a->cols; ++j) {
         map[j] = col_sum[j] > 0 ? cols++ : -1;
     }
-    status = rows > 0 ? cs_csr_select(a, rows, row, map, cols, out)
-                      : cs_fail(CS_ERR_INPUT, "the matrix has no mass (%lld x %lld)",
-                                (long long)a->rows, (long long)a->cols);
-done:
-    cs_pool_free(&pool);
-    return status;
+    return rows > 0 ? cs_csr_select(a, rows, row, map, cols, out)
+                    : cs_fail(CS_ERR_INPUT, "the matrix has no mass (%lld x %lld)",
+                              (long long)a->rows, (long long)a->cols);
 }
 
 cs_status cs_31_problem_of(const cs_csr *a, cs_31_problem *out)

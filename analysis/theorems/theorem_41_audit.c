@@ -183,7 +183,7 @@ cs_status cs_41_curve_of(const cs_labelled *m, const cs_spectrum *spectrum,
 {
     cs_41_curve c = {0};
     cs_status status = cs_41_labels_of(m, spectrum, &c.labels);
-    if (status != CS_OK) goto done;
+    if (status != CS_OK) return status;
     c.t_max = spectrum->k;
     if (options->triplets > 0 && options->triplets < c.t_max) {
         c.t_max = options->triplets;
@@ -199,7 +199,6 @@ cs_status cs_41_curve_of(const cs_labelled *m, const cs_spectrum *spectrum,
     for (int64_t t = 0; status == CS_OK && t < c.t_max; ++t) {
         c.worst[t] = fmax(c.error[t], c.rotations.worst[t]); /* fmax passes over NaN */
     }
-done:
     return CS_DELIVER(status, out, c, cs_41_curve_free);
 }
 

@@ -323,9 +323,9 @@ cs_status cs_41_rotations_of(const cs_labelled *m, const cs_41_labels *labels,
                              const cs_theorem_input *options, cs_41_rotations *out)
 {
     cs_41_rotations r = {0};
-    cs_components components = {0};
-    cs_41_fit base = {0};
-    cs_pool pool = {0};
+    CS_AUTO(cs_components) components = {0};
+    CS_AUTO(cs_41_fit) base = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_status status = cs_components_of(&m->a, &components);
     if (status == CS_OK)
         status = cs_41_fit_init(labels, &labels->hard, labels->root, options->threads, &base);
@@ -362,8 +362,5 @@ cs_status cs_41_rotations_of(const cs_labelled *m, const cs_41_labels *labels,
         first = s.last;
     }
 done:
-    cs_components_free(&components);
-    cs_41_fit_free(&base);
-    cs_pool_free(&pool);
     return CS_DELIVER(status, out, r, cs_41_rotations_free);
 }

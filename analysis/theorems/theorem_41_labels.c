@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/theorems/theorem_41_private.h"
+#include "base/auto.h"
 #include "base/vector_ops.h"
 
 void cs_41_labels_free(cs_41_labels *labels)
@@ -105,11 +106,10 @@ static cs_status masses(const cs_csr *a, const cs_csr *target, const double *mas
                         label_masses *out)
 {
     int64_t classes = target->cols;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     double *c = cs_pool_take(&pool, a->cols * classes, sizeof *c);
     double *p = cs_pool_take(&pool, classes, sizeof *p);
-    cs_status status = pool.status;
-    if (status != CS_OK) goto done;
+    if (pool.status != CS_OK) return pool.status;
     double total = 0;
     for (int64_t i = 0; i < a->rows; ++i) {
         for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
@@ -143,9 +143,7 @@ static cs_status masses(const cs_csr *a, const cs_csr *target, const double *mas
     for (int64_t q = 0; q < classes; ++q) {
         out->p_max = fmax(out->p_max, p[q]);
     }
-done:
-    cs_pool_free(&pool);
-    return status;
+    return CS_OK;
 }
 
 cs_status cs_41_labels_of(const cs_labelled *m, const cs_spectrum *spectrum, cs_41_labels *out)

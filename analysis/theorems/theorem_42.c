@@ -10,10 +10,7 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-
-#include "base/mem.h"
 
 static const double SAME = 1e-9;
 

@@ -15,7 +15,6 @@
 
 #include "analysis/theorems/theorem_42_private.h"
 #include "base/auto.h"
-#include "base/mem.h"
 
 typedef struct {
     cs_statement_form form;
@@ -176,15 +175,15 @@ static cs_status monotone(const cs_toy *toy, cs_statements *out)
     if (step > 1) {
         (void)snprintf(steps, sizeof steps, " in steps of %lld", (long long)step);
     }
-    char *input = cs_format("r=%lld s=%lld, masked, m = 1..%lld%s", (long long)toy->classes,
-                            (long long)toy->length, (long long)last, steps);
+    CS_AUTO_FREE char *input =
+        cs_format("r=%lld s=%lld, masked, m = 1..%lld%s", (long long)toy->classes,
+                  (long long)toy->length, (long long)last, steps);
     if (!input) return CS_ERR_MEMORY;
     cs_statements_claim(
         out, &(cs_claim){"4.2-ratio", CS_PRINTED, CS_RELATION_LESS,
                          "sigma' falls as the mask ratio grows: sigma'(m) - sigma'(m') < 0 for m < "
                          "m' (lhs: the largest difference of neighbours)",
                          input, largest, 0, error});
-    cs_free(input);
     return CS_OK;
 }
 

@@ -7,7 +7,6 @@
 
 #include "analysis/theorems/theorem_42_private.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "linalg/dense.h"
 #include "plan/kernel.h"
 
@@ -26,14 +25,14 @@ static cs_status agree(const cs_42_case *c, const char *name, cs_42_method secon
     (void)snprintf(id, sizeof id, "4.2-%s-%s", name,
                    second == CS_42_CLOSED ? "closed" : "reduction");
     cs_42_difference d = cs_42_compare(a, b);
-    char *text = cs_format("%s: the spectrum by %s is that by %s (sides: where they differ most)",
-                           name, word[second], word[first]);
+    CS_AUTO_FREE char *text =
+        cs_format("%s: the spectrum by %s is that by %s (sides: where they differ most)", name,
+                  word[second], word[first]);
     if (!text) return CS_ERR_MEMORY;
     cs_statement *s =
         cs_statements_claim(out, &(cs_claim){id, CS_CORRECTED, CS_RELATION_EQUAL, text, c->input,
                                              d.a, d.b, a->residual + b->residual + c->rounding});
     cs_42_unspecify(a, s);
-    cs_free(text);
     return CS_OK;
 }
 
@@ -55,9 +54,10 @@ static cs_status floor_of(const cs_42_case *c, const char *name, cs_statements *
     }
     if (status != CS_OK) return status;
     (void)snprintf(id, sizeof id, "4.2-%s-floor", name);
-    char *text = cs_format("%s: a class' sum sigma^2 is at least E_S[1 / (1 - P_G(S))], and %s it "
-                           "(lhs: the floor)",
-                           name, met ? "meets" : "is above");
+    CS_AUTO_FREE char *text =
+        cs_format("%s: a class' sum sigma^2 is at least E_S[1 / (1 - P_G(S))], and %s it "
+                  "(lhs: the floor)",
+                  name, met ? "meets" : "is above");
     if (!text) return CS_ERR_MEMORY;
     /* Each sigma is off by e, the floor by its sums. */
     cs_statement *s = cs_statements_claim(
@@ -65,7 +65,6 @@ static cs_status floor_of(const cs_42_case *c, const char *name, cs_statements *
                          c->input, floor, sum,
                          2 * e * sqrt(rank * sum) + rank * e * e +
                              8 * (double)c->toy.length * DBL_EPSILON * floor});
-    cs_free(text);
     if (met) cs_42_unspecify(c->best, s);
     return CS_OK;
 }

@@ -12,7 +12,6 @@
 #include "analysis/theorems/theorem_42_private.h"
 #include "base/auto.h"
 #include "base/ints.h"
-#include "base/mem.h"
 #include "base/vector_ops.h"
 #include "cooc/reduce.h"
 #include "cooc/spectrum.h"
@@ -129,6 +128,11 @@ typedef struct {
     range *rows, *cols, *entry, *normalised;
 } block_ranges;
 
+static void block_ranges_free(block_ranges *b)
+{
+    cs_pool_free(&b->pool);
+}
+
 typedef struct {
     int64_t rows, component;
 } sized;
@@ -154,7 +158,7 @@ static cs_status blocks_of(const enumerated *e, block_ranges *b)
 {
     const cs_csr *a = &e->m.a;
     const double mass = mass_of(a);
-    cs_components c = {0};
+    CS_AUTO(cs_components) c = {0};
     range **array[] = {&b->rows, &b->cols, &b->entry, &b->normalised};
     cs_status status = cs_components_of(a, &c);
     if (status != CS_OK) return status;
@@ -180,7 +184,6 @@ static cs_status blocks_of(const enumerated *e, block_ranges *b)
             widen(&b->normalised[length[c.row[i]]], e->abar.val[k]);
         }
     }
-    cs_components_free(&c);
     return status;
 }
 
@@ -211,11 +214,11 @@ static double geometric(double t, double s) /* T + T^2 + ... + T^(s-1) */
 static cs_status autoregressive(const cs_toy *toy, cs_statements *out)
 {
     cs_toy ar = cs_toy_with(toy, CS_OBJ_AR, CS_PREFIX_NONE);
-    enumerated e = {0};
-    block_ranges b = {0};
+    CS_AUTO(enumerated) e = {0};
+    CS_AUTO(block_ranges) b = {0};
     cs_status status = enumerate(&ar, 0, &e);
     if (status == CS_OK) status = blocks_of(&e, &b);
-    if (status != CS_OK) goto done;
+    if (status != CS_OK) return status;
     const double r = e.r, s = e.s, t = e.t;
     const double rows = (double)e.m.a.rows, cols = (double)e.m.a.cols;
     const line lines[] = {
@@ -261,10 +264,7 @@ static cs_status autoregressive(const cs_toy *toy, cs_statements *out)
          worst_power(&b, b.cols, t, t, 0, 0)},
     };
     state(&e, sizeof lines / sizeof *lines, lines, out);
-done:
-    cs_pool_free(&b.pool);
-    enumerated_free(&e);
-    return status;
+    return CS_OK;
 }
 
 /* The ranges of the masked matrix, over all its entries. */
@@ -314,14 +314,11 @@ static cs_status ranges_of(const enumerated *e, masked_ranges *out)
 static cs_status masked(const cs_toy *toy, int64_t unmasked, cs_statements *out)
 {
     cs_toy model = cs_toy_masked(toy, unmasked);
-    enumerated e = {0};
+    CS_AUTO(enumerated) e = {0};
     masked_ranges f;
     cs_status status = enumerate(&model, unmasked, &e);
     if (status == CS_OK) status = ranges_of(&e, &f);
-    if (status != CS_OK) {
-        enumerated_free(&e);
-        return status;
-    }
+    if (status != CS_OK) return status;
     const double r = e.r, s = e.s, t = e.t, m = e.u, sets = binomial(s, m);
     const double rows = (double)e.m.a.rows, cols = (double)e.m.a.cols;
     const line lines[] = {
@@ -353,7 +350,6 @@ static cs_status masked(const cs_toy *toy, int64_t unmasked, cs_statements *out)
          against(f.other, (s - m) * t / ((s - m) * (s - 1) * t))},
     };
     state(&e, sizeof lines / sizeof *lines, lines, out);
-    enumerated_free(&e);
     return CS_OK;
 }
 

@@ -17,7 +17,7 @@
 #include <stdio.h>
 
 #include "analysis/theorems/theorem_43_private.h"
-#include "base/mem.h"
+#include "base/auto.h"
 
 void cs_generation_bound_state_case(const cs_generation_bound_case *c, const char *id,
                                     cs_statement_form form, const char *text, const char *input,
@@ -26,7 +26,7 @@ void cs_generation_bound_state_case(const cs_generation_bound_case *c, const cha
     if (c->count == 0) {
         return;
     }
-    char *on =
+    CS_AUTO_FREE char *on =
         cs_format("%s; sequence %lld, k = %lld", input, (long long)c->sequence, (long long)c->k);
     if (!on) {
         out->status = CS_ERR_MEMORY;
@@ -34,7 +34,6 @@ void cs_generation_bound_state_case(const cs_generation_bound_case *c, const cha
     }
     cs_statement *s = cs_statements_claim(
         out, &(cs_claim){id, form, CS_RELATION_AT_MOST, text, on, c->lhs, c->rhs, c->error});
-    cs_free(on);
     if (cs_claim_state_of(c->lhs, c->rhs, c->error) == CS_CLAIM_STATE_UNKNOWN) {
         cs_statement_withhold(s);
     }

@@ -6,7 +6,6 @@
 
 #include "analysis/theorems/theorem_43_private.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "stats/jackknife.h"
 #include "stats/metrics.h"
 #include "stats/student.h"

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "analysis/theorems/theorem_43_private.h"
+#include "base/auto.h"
 #include "base/ints.h"
-#include "base/mem.h"
 #include "base/vector_ops.h"
 
 static const int64_t USUAL_WORK = 1 << 25;
@@ -157,15 +157,12 @@ cs_status cs_generation_bound_eta_of(const cs_generation_bound_rows *r, int powe
 {
     const int64_t n = r->n, heads = r->heads, pairs = n * (n + 1) / 2;
     search s = {.r = r, .power = power};
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     pair *list = cs_pool_take(&pool, pairs, sizeof *list);
     s.factor = cs_pool_take(&pool, n * n * heads, sizeof *s.factor);
     CS_POOL_FIELDS(&pool, n * heads, &s, low, high);
     CS_POOL_FIELDS(&pool, heads, &s, square, cross, apart);
-    if (pool.status != CS_OK) {
-        cs_pool_free(&pool);
-        return CS_ERR_MEMORY;
-    }
+    if (pool.status != CS_OK) return CS_ERR_MEMORY;
     load_factors(&s);
     int64_t at = 0;
     for (int64_t v = 0; v < n; ++v) {
@@ -180,7 +177,6 @@ cs_status cs_generation_bound_eta_of(const cs_generation_bound_rows *r, int powe
     eta.low = sqrt(eta.low);
     eta.exact = eta.low == eta.value;
     eta.error = r->equal ? 0 : error_of(r, eta.value);
-    cs_pool_free(&pool);
     *out = eta;
     return CS_OK;
 }

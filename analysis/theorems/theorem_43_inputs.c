@@ -7,7 +7,6 @@
 #include "analysis/theorems/theorems.h"
 #include "analysis/theorems/toy_contexts.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "plan/spec.h"

@@ -6,7 +6,6 @@
 #include "analysis/theorems/theorem_43.h"
 #include "analysis/theorems/theorem_43_private.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/threads.h"
 #include "base/vector_ops.h"
 #include "tensor/backend.h"
@@ -114,8 +113,8 @@ cs_status cs_generation_bound_model_of(const cs_model *model, cs_generation_boun
 cs_status cs_generation_bound_model_random(int64_t vocab, int64_t width, int64_t heads,
                                            uint64_t seed, cs_generation_bound_model *out)
 {
-    cs_model model = {0};
-    cs_backend *backend = NULL;
+    CS_AUTO(cs_backend) *backend = NULL;
+    CS_AUTO(cs_model) model = {0};
     cs_model_config config = {
         .shape.vocab = vocab, .shape.width = width, .shape.layers = 1, .shape.heads = heads};
     cs_model_config_default(CS_ARCH_LINEAR, &config);
@@ -127,8 +126,6 @@ cs_status cs_generation_bound_model_random(int64_t vocab, int64_t width, int64_t
         (status = cs_model_randomise(&model, seed)) == CS_OK) {
         status = cs_generation_bound_model_of(&model, out);
     }
-    cs_model_free(&model);
-    cs_backend_free(&backend);
     return status;
 }
 

@@ -10,7 +10,6 @@
 
 #include "analysis/theorems/theorem_43_private.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/rng.h"
 #include "base/sort.h"
 #include "base/threads.h"

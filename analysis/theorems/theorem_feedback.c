@@ -20,7 +20,6 @@
 #include "analysis/measures/field_optimum.h"
 #include "analysis/theorems/registry.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/rng.h"
 
 enum { SIDE = 8, PLACES = SIDE * SIDE, SEEN_BITS = 4 };

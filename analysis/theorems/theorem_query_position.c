@@ -16,7 +16,6 @@
 
 #include "analysis/theorems/registry.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "plan/pairs.h"
 #include "plan/spec.h"
 
@@ -73,7 +72,7 @@ static cs_status state(const char *spec, cs_statements *list)
     if (status == CS_OK) status = floor_of(toy, false, &blind);
     if (status == CS_OK) status = floor_of(toy, true, &given);
     if (status == CS_OK) status = place_entropy(&toy.objective, toy.length, &places);
-    char *input = status == CS_OK ? cs_toy_describe(&toy) : NULL;
+    CS_AUTO_FREE char *input = status == CS_OK ? cs_toy_describe(&toy) : NULL;
     if (!input) return status == CS_OK ? CS_ERR_MEMORY : status;
     /* The error of a sum of at most CS_THEOREM_TOY_ENTRIES positive terms, each within a few units
      * of rounding. */
@@ -84,7 +83,6 @@ static cs_status state(const char *spec, cs_statements *list)
     cs_statements_claim(list, &(cs_claim){"query-position", CS_CORRECTED, CS_RELATION_EQUAL,
                                           "H(x_k | S) - H(x_k | S, k) = H(k | S) in the toy model",
                                           input, blind - given, places, 3 * error});
-    cs_free(input);
     return cs_statements_status(list);
 }
 

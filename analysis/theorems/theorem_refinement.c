@@ -12,7 +12,6 @@
 #include "analysis/theorems/refinement_pairs.h"
 #include "analysis/theorems/toy_contexts.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "cooc/build_sequences.h"
 #include "plan/plan_file.h"
 #include "plan/spec.h"
@@ -65,14 +64,14 @@ static cs_status state_pair(const cs_refined_pairs *r, int64_t p, const char *in
     const char *coarse = r->name[p / r->count], *fine = r->name[p % r->count];
     char id[40];
     (void)snprintf(id, sizeof id, "refinement-%.13s-%.13s", coarse, fine);
-    char *text = cs_format("sigma_j(%s) <= sigma_j(%s) for every j (sides: where it is nearest to "
-                           "failing, of those of j = 1..%" PRId64 " that differ)",
-                           coarse, fine, x->compared);
+    CS_AUTO_FREE char *text =
+        cs_format("sigma_j(%s) <= sigma_j(%s) for every j (sides: where it is nearest to "
+                  "failing, of those of j = 1..%" PRId64 " that differ)",
+                  coarse, fine, x->compared);
     if (!text) return CS_ERR_MEMORY;
     cs_statement *s =
         cs_statements_claim(out, &(cs_claim){id, CS_CORRECTED, CS_RELATION_AT_MOST, text, input,
                                              x->coarse, x->fine, x->error});
-    cs_free(text);
     cs_statement_int(s, "j", x->j);
     cs_statement_int(s, "compared", x->compared);
     cs_statement_int(s, "equal", x->equal);

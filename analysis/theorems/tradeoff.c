@@ -7,7 +7,6 @@
 
 #include "base/auto.h"
 #include "base/ints.h"
-#include "base/mem.h"
 #include "plan/count.h"
 #include "plan/pairs.h"
 #include "toy/toy.h"
@@ -49,15 +48,13 @@ static void average(const cs_pairs *pairs, cs_tradeoff *out)
 
 cs_status cs_tradeoff_of(const cs_objective *objective, int64_t s, cs_tradeoff *out)
 {
-    cs_pairs pairs = {0};
-    cs_toy_spectrum spectrum = {0};
+    CS_AUTO(cs_pairs) pairs = {0};
+    CS_AUTO(cs_toy_spectrum) spectrum = {0};
     cs_toy toy = {.objective = *objective, .classes = 1, .length = s, .tokens = 1};
     cs_tradeoff result = {0};
-    cs_status status;
-    if ((status = cs_pairs_of(objective, s, &pairs)) != CS_OK ||
-        (status = cs_toy_reduce(&toy, &spectrum)) != CS_OK) {
-        goto done;
-    }
+    cs_status status = cs_pairs_of(objective, s, &pairs);
+    if (status == CS_OK) status = cs_toy_reduce(&toy, &spectrum);
+    if (status != CS_OK) return status;
     average(&pairs, &result);
     if (spectrum.values > 0 && spectrum.multiplicity[0] > 1) {
         result.sigma2 = spectrum.sigma[0];
@@ -66,10 +63,7 @@ cs_status cs_tradeoff_of(const cs_objective *objective, int64_t s, cs_tradeoff *
     }
     result.tail = spectrum.sum_sigma4 - 1.0; /* sigma_1 = 1 exactly */
     *out = result;
-done:
-    cs_pairs_free(&pairs);
-    cs_toy_spectrum_free(&spectrum);
-    return status;
+    return CS_OK;
 }
 
 typedef struct {
@@ -146,7 +140,8 @@ cs_status cs_tradeoff_add(const cs_objective *objective, int64_t s, cs_item *poi
 
 cs_status cs_frontier_add(int64_t s, cs_item *points)
 {
-    int64_t count = 0, *m = cs_alloc(s, sizeof *m);
+    int64_t count = 0;
+    CS_AUTO_FREE int64_t *m = cs_alloc(s, sizeof *m);
     cs_status status = m ? cs_frontier(s, m, &count) : CS_ERR_MEMORY;
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
         cs_objective objective = cs_objective_default(CS_OBJ_MASKED);
@@ -155,6 +150,5 @@ cs_status cs_frontier_add(int64_t s, cs_item *points)
         status = cs_tradeoff_of(&objective, s, &x);
         if (status == CS_OK) add_point(points, "frontier", s, &objective, &x);
     }
-    cs_free(m);
     return status;
 }

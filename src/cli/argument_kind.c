@@ -6,7 +6,6 @@
 
 #include "base/auto.h"
 #include "base/enum_names.h"
-#include "base/mem.h"
 #include "cli/args.h"
 #include "cli/in_memory.h"
 #include "image/field.h"
@@ -175,11 +174,10 @@ cs_status cs_require_kind(const cs_args *args, cs_status code, const char *path,
 
 cs_status cs_want_labels(const char *option, const char *path)
 {
-    cs_rows rows = {0};
+    CS_AUTO_BY(cs_rows_close, cs_rows) rows = {0};
     const bool features = cs_has_suffix(path, ".npy") && cs_rows_open(path, &rows) == CS_OK;
     const int64_t cols = rows.cols;
     cs_reason_clear(); /* of labels, which are no matrix */
-    cs_rows_close(&rows);
     return !features || cols < 2 ? CS_OK
                                  : cs_fail(CS_ERR_USAGE,
                                            "--%s %s: a matrix of %lld columns, but labels are one "

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/model_options.h"

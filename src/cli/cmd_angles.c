@@ -5,11 +5,9 @@
 
 #include "analysis/measures/subspace.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
-#include "io/result.h"
 
 /* Both matrices must have the same columns: the same words in the same order. */
 static cs_status same_vocabulary(const cs_corpus *a, const cs_corpus *b)

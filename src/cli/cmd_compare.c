@@ -6,7 +6,6 @@
 #include "analysis/study/compare.h"
 #include "analysis/trained/tasks.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "cli/argument_kind.h"
 #include "cli/commands.h"
 #include "cli/compare_times.h"
@@ -319,8 +318,8 @@ static cs_status check_documents(cs_args *args, const cs_study *study, void *ctx
     const char *corpus = cs_args_positional(args, cs_args_positionals(args) - 1);
     char *argv[CS_STEP_WORDS + 1];
     int n = 0;
-    cs_args *own = NULL;
-    cs_model_text t = {0};
+    CS_AUTO(cs_args) *own = NULL;
+    CS_AUTO(cs_model_text) t = {0};
     for (; n + 1 < states->words; ++n)
         argv[n] = states->word[n + 1];
     argv[n++] = (char *)(uintptr_t) "--quiet";
@@ -340,8 +339,6 @@ static cs_status check_documents(cs_args *args, const cs_study *study, void *ctx
                              "compared on them; give a corpus with different documents",
                              corpus);
     }
-    cs_model_text_free(&t);
-    cs_args_free(&own);
     return status;
 }
 

@@ -10,7 +10,6 @@
 
 #include "analysis/measures/population_rows.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "cli/argument_kind.h"
 #include "cli/commands.h"
 #include "cli/connectivity_features.h"
@@ -19,9 +18,7 @@
 #include "cli/output.h"
 #include "cli/rank_rows.h"
 #include "cooc/build_sequences.h"
-#include "io/digests.h"
 #include "io/json.h"
-#include "io/result.h"
 #include "plan/spec.h"
 
 /* --- records ---------------------------------------------------------------------------------- */

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/scratch.h"
 #include "cli/args.h"
 #include "cli/commands.h"
@@ -16,7 +15,6 @@
 #include "cooc/spectrum.h"
 #include "cooc/store.h"
 #include "io/file.h"
-#include "io/result.h"
 
 static const cs_opt cooc_options[] = {
     CS_HEADING("Matrix"),
@@ -381,7 +379,8 @@ static cs_status run_cooc(cs_args *args)
     cs_cooc_options options = {0};
     CS_AUTO(cs_cooc_prepared) prepared = {0};
     cs_comm comm = {0};
-    int64_t count = 0, *draws = NULL;
+    int64_t count = 0;
+    CS_AUTO_FREE int64_t *draws = NULL;
     const char *list = cs_args_text(args, "draws");
     cs_status status = cs_args_cooc(args, &file, &options);
     if (status == CS_OK && list)
@@ -412,7 +411,6 @@ static cs_status run_cooc(cs_args *args)
         status = note_sampling(args, &prepared);
     }
     status = status ? status : build(args, &corpus, &prepared, count, draws);
-    cs_free(draws);
     return options.comm ? cs_ranks_leave(&comm, cs_ranks_alone(args, &comm, status)) : status;
 }
 

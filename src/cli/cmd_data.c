@@ -8,7 +8,6 @@
 #include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/ints.h"
-#include "base/mem.h"
 #include "base/plural.h"
 #include "base/threads.h"
 #include "cli/commands.h"
@@ -17,7 +16,6 @@
 #include "image/image_sources.h"
 #include "image/images.h"
 #include "io/file.h"
-#include "io/result.h"
 #include "text/synthetic.h"
 
 static cs_status length_stats(const cs_corpus *c, cs_item *root)
@@ -125,7 +123,7 @@ static const cs_opt *const data_groups[] = {cs_group_corpus_reading, NULL};
 
 static cs_status list_source(const cs_corpus_source *source, cs_item *list)
 {
-    char *path = NULL;
+    CS_AUTO_FREE char *path = NULL;
     cs_status status = cs_source_path(source->name, &path);
     if (status != CS_OK) return status;
     bool prepared = cs_path_exists(path);
@@ -135,7 +133,6 @@ static cs_status list_source(const cs_corpus_source *source, cs_item *list)
     cs_item_text(item, "path", path);
     cs_item_text(item, "~labelled", source->labelled ? "yes" : "no");
     cs_item_text(item, "~prepared", prepared ? "yes" : "no");
-    cs_free(path);
     return CS_OK;
 }
 
@@ -211,7 +208,7 @@ static cs_status run_stats(cs_args *args)
     }
     static const cs_view view = {"classes[]", "label documents tokens held_out"};
     char totals[256];
-    cs_corpus c = {0};
+    CS_AUTO(cs_corpus) c = {0};
     cs_status status = cs_args_load_corpus(args, source, &c);
     if (status != CS_OK) return status;
     status = corpus_stats(&c, cs_output_root(args));
@@ -219,7 +216,6 @@ static cs_status run_stats(cs_args *args)
         cs_output_note(args, "%s", corpus_totals(&c, totals, sizeof totals));
         status = cs_output_record(args, "stats", &view);
     }
-    cs_corpus_free(&c);
     return status;
 }
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/output.h"

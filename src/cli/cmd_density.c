@@ -7,7 +7,6 @@
 #include "cli/output.h"
 #include "cli/results.h"
 #include "cooc/spectrum_density.h"
-#include "io/result.h"
 
 static const cs_opt density_options[] = {
     {"known", 'k', CS_OPT_INT, "K", "0", 0, 1e6,

@@ -5,7 +5,6 @@
 
 #include "analysis/design/design.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
@@ -169,11 +168,11 @@ static cs_status report(cs_args *args, const cs_design_problem *problem, bool ma
 static cs_status run(cs_args *args)
 {
     const int64_t count = cs_args_int(args, "frontier");
-    cs_plan_file parts = {0};
+    CS_AUTO(cs_plan_file) parts = {0};
     cs_design_problem problem;
     cs_partial_run u = {0};
     json_t *rows = NULL;
-    double *gram = NULL;
+    CS_AUTO_FREE double *gram = NULL;
     if (count > 0 ? cs_args_given(args, "next-token") : cs_args_count(args, "compare") > 0) {
         return cs_fail(CS_ERR_USAGE, count > 0
                                          ? "--frontier sweeps --next-token; leave --next-token out"
@@ -184,7 +183,7 @@ static cs_status run(cs_args *args)
         status = cs_output_claim(args, count > 0 ? "frontier.json frontier.csv"
                                                  : "design.json design.csv plan.json");
     if (status == CS_OK) status = cs_partial_run_begin(args, &u);
-    if (status != CS_OK) goto done;
+    if (status != CS_OK) return status;
     rows = json_object_get(u.kept, "points");
     if (!rows) status = cs_json_set(u.kept, "points", rows = json_array());
     if (status == CS_OK) status = add_stream(args, &problem, &gram);
@@ -194,9 +193,6 @@ static cs_status run(cs_args *args)
     if (status == CS_OK && count > 0) status = add_objectives(args, &problem, rows);
     if (status == CS_OK) status = report(args, &problem, count > 0, rows);
     cs_partial_run_end(&u, status == CS_ERR_CONVERGE ? CS_OK : status);
-done:
-    cs_free(gram);
-    cs_plan_file_free(&parts);
     return status;
 }
 

@@ -2,7 +2,6 @@
 
 #include "analysis/measures/row_blocks.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/model_options.h"

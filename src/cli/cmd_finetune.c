@@ -3,7 +3,6 @@
 #include "analysis/trained/finetune_runs.h"
 #include "analysis/trained/span_runs.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/model_options.h"

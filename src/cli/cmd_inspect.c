@@ -6,7 +6,6 @@
 #include "cooc/inspect.h"
 #include "cooc/reduce.h"
 #include "io/number.h"
-#include "io/result.h"
 
 /* The i-th value of a repeated option as a whole number >= low. */
 static cs_status number_at(const cs_args *args, const char *name, int i, int64_t low, int64_t *out)

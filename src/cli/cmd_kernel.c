@@ -1,5 +1,6 @@
 /* cospec kernel: the position kernel of an objective, its collision probability and eigenvalues. */
 #include "analysis/measures/kernel_spectrum.h"
+#include "base/auto.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
@@ -25,12 +26,12 @@ static cs_status run(cs_args *args)
     const char *spec = cs_args_positional(args, 0);
     cs_item *root = cs_output_root(args);
     cs_objective objective;
-    cs_plan_file parts = {0};
-    cs_kernel_spectrum spectrum = {0};
+    CS_AUTO(cs_plan_file) parts = {0};
+    CS_AUTO(cs_kernel_spectrum) spectrum = {0};
     double difference = 0;
     cs_status status = cs_args_objective_text(args, spec, &parts, &objective);
     if (status == CS_OK) status = cs_kernel_spectrum_of(&objective, s, &spectrum);
-    if (status != CS_OK) goto done;
+    if (status != CS_OK) return status;
     cs_args_note_share_of_length(args, &objective, s);
     cs_item_take(root, "objective", cs_objective_describe(&objective));
     cs_item_int(root, "length", s);
@@ -41,11 +42,7 @@ static cs_status run(cs_args *args)
         status = cs_kernel_difference(&objective, s, &difference);
         cs_item_real(root, "enumeration_difference", difference);
     }
-    if (status == CS_OK) status = cs_output_record(args, "kernel", &view);
-done:
-    cs_kernel_spectrum_free(&spectrum);
-    cs_plan_file_free(&parts);
-    return status;
+    return status == CS_OK ? cs_output_record(args, "kernel", &view) : status;
 }
 
 static const cs_opt kernel_options[] = {

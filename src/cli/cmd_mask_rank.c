@@ -6,7 +6,6 @@
 #include "analysis/theorems/lemma_21.h"
 #include "analysis/theorems/theorem_22.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/model_options.h"
@@ -31,6 +30,13 @@ typedef struct {
     uint8_t *rare; /* --rare: tokens */
     cs_mask_rank result;
 } subject;
+
+static void release(subject *m)
+{
+    cs_free(m->rare);
+    cs_mask_rank_free(&m->result);
+    cs_model_text_free(&m->text);
+}
 
 /* --- options --------------------------------------------------------------------------------- */
 
@@ -179,13 +185,13 @@ static cs_status state(study *s, subject *m)
 
 static cs_status study_model(study *s, const char *argument, const char *corpus)
 {
-    subject m = {0};
+    CS_AUTO_BY(release, subject) m = {0};
     char partition[33];
     cs_status status = prepare(s, argument, corpus, &m);
     int64_t rows = 0;
     if (status == CS_OK)
         status = cs_hidden_rows(&m.text.model, &m.text.corpus, &m.options.hidden, &rows);
-    if (status != CS_OK) goto done;
+    if (status != CS_OK) return status;
     const int64_t width = m.text.model.config.shape.width;
     cs_item *model = cs_item_object(s->models, NULL);
     cs_item_text(model, "name", m.name);
@@ -196,21 +202,16 @@ static cs_status study_model(study *s, const char *argument, const char *corpus)
     cs_item_int(model, "width", width);
     cs_item_int(model, "blocks", m.options.blocks);
     status = cs_corpus_partition(&m.text.corpus, m.text.keep, m.options.blocks, 0, partition);
-    if (status != CS_OK) goto done;
+    if (status != CS_OK) return status;
     cs_item_text(model, "~partition", partition);
     if (cs_args_flag(s->args, "dry-run")) {
         cs_item_real(model, "bytes", cs_mask_rank_bytes(width, &m.options));
-        goto done;
+        return CS_OK;
     }
     status = cs_blame(cs_mask_rank_of(&m.text.model, &m.text.corpus, &m.options, &m.result), "%s",
                       m.name);
     if (status == CS_OK) cs_mask_rank_record(m.name, &m.options.rank, &m.result, model);
-    if (status == CS_OK) status = state(s, &m);
-done:
-    cs_free(m.rare);
-    cs_mask_rank_free(&m.result);
-    cs_model_text_free(&m.text);
-    return status;
+    return status == CS_OK ? state(s, &m) : status;
 }
 
 /* --- the command ----------------------------------------------------------------------------- */

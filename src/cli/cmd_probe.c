@@ -6,7 +6,6 @@
 #include "analysis/vision/picture_features.h"
 #include "analysis/vision/probe_choice.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/plugin.h"
 #include "cli/argument_kind.h"
 #include "cli/commands.h"
@@ -20,8 +19,6 @@
 #include "image/codes.h"
 #include "image/patches.h"
 #include "io/file.h"
-#include "io/result.h"
-#include "io/rows.h"
 
 /* --- the report of a layer -------------------------------------------------------------------- */
 
@@ -88,9 +85,9 @@ static void begin_result(run *r, int64_t layers)
 /* A mistake in --few is found before any state is computed. */
 static cs_status check_few(const run *r)
 {
-    int64_t count = 0, *row = NULL;
+    int64_t count = 0;
+    CS_AUTO_FREE int64_t *row = NULL;
     cs_status status = cs_few_shot(r->study.few, &r->train, r->study.scoring.seed, &count, &row);
-    cs_free(row);
     return cs_blame(status, "%s", status == CS_ERR_USAGE ? "--few" : r->train.path);
 }
 
@@ -182,7 +179,7 @@ static cs_status read_groups(run *r, const cs_rows *train, const cs_rows *test)
 
 static cs_status probe_matrices(run *r)
 {
-    cs_rows train = {0}, test = {0};
+    CS_AUTO_BY(cs_rows_close, cs_rows) train = {0}, test = {0};
     const cs_opt *const of_texts[] = {cs_group_probe_texts, cs_group_labelled, cs_group_attention,
                                       cs_group_stack};
     cs_status status = CS_OK;
@@ -201,26 +198,21 @@ static cs_status probe_matrices(run *r)
         (status = cs_labelled_check(&r->train, 0)) != CS_OK ||
         (status = read_labels(r, "test-labels", &test, &r->train, &r->test)) != CS_OK ||
         (status = cs_args_metrics(r->args, r->train.classes, &r->study.scoring.metrics)) != CS_OK) {
-        goto done;
+        return status;
     }
     if (test.cols != train.cols) {
-        status = cs_fail(CS_ERR_INPUT, "%s has %lld columns, but %s has %lld", test.name,
-                         (long long)test.cols, train.name, (long long)train.cols);
-        goto done;
+        return cs_fail(CS_ERR_INPUT, "%s has %lld columns, but %s has %lld", test.name,
+                       (long long)test.cols, train.name, (long long)train.cols);
     }
-    if ((status = read_groups(r, &train, &test)) != CS_OK) goto done;
+    if ((status = read_groups(r, &train, &test)) != CS_OK) return status;
     if (r->dry) {
         estimate(r, train.rows, train.cols, 1);
-        goto done;
+        return CS_OK;
     }
     begin_result(r, 1);
     status = cs_linear_probe_check(&test); /* before the training */
     if (status == CS_OK) status = check_few(r);
-    if (status == CS_OK) status = probe_layer(r, "-", &train, &test);
-done:
-    cs_rows_close(&train);
-    cs_rows_close(&test);
-    return status;
+    return status == CS_OK ? probe_layer(r, "-", &train, &test) : status;
 }
 
 /* --- texts ------------------------------------------------------------------------------------ */

@@ -4,7 +4,6 @@
 #include "analysis/measures/effective_rank.h"
 #include "analysis/measures/row_blocks.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/in_memory.h"
@@ -12,8 +11,6 @@
 #include "cli/rank_rows.h"
 #include "io/file.h"
 #include "io/npz.h"
-#include "io/result.h"
-#include "io/rows.h"
 
 typedef struct {
     cs_args *args;
@@ -47,7 +44,7 @@ static double block_bytes(int64_t cols, int64_t blocks)
 
 static cs_status blocks_of_rows(study *s, const char *text, cs_gram *out)
 {
-    cs_rows rows = {0};
+    CS_AUTO_BY(cs_rows_close, cs_rows) rows = {0};
     cs_gram g = {0};
     CS_AUTO_FREE int32_t *block = NULL;
     int64_t blocks = cs_args_int(s->args, "blocks"), kept = 0;
@@ -64,7 +61,6 @@ static cs_status blocks_of_rows(study *s, const char *text, cs_gram *out)
     if (status == CS_OK) status = cs_gram_init(rows.cols, blocks, &s->gram, &g);
     if (status == CS_OK) status = cs_gram_add(&g, &rows, block, &s->gram);
     if (status == CS_OK) cs_row_partition(block, rows.rows, blocks, s->partition);
-    cs_rows_close(&rows);
     return CS_DELIVER(status, out, g, cs_gram_free);
 }
 
@@ -169,7 +165,7 @@ static cs_status study_merged(study *s)
 
 static cs_status estimate(cs_args *args)
 {
-    cs_rows rows = {0};
+    CS_AUTO_BY(cs_rows_close, cs_rows) rows = {0};
     const char *name = NULL, *file = NULL;
     cs_status status = cs_args_named(args, cs_args_positional(args, 0), &name, &file);
     if (status == CS_OK) status = cs_args_rows(args, file, &rows);
@@ -181,9 +177,7 @@ static cs_status estimate(cs_args *args)
     cs_item_text(root, "dtype", cs_rows_type_name(rows.type));
     cs_item_real(root, "flops", (double)rows.rows * d * d);
     cs_item_real(root, "bytes", block_bytes(rows.cols, (int64_t)blocks));
-    status = cs_output_record(args, "rank", NULL);
-    cs_rows_close(&rows);
-    return status;
+    return cs_output_record(args, "rank", NULL);
 }
 
 static cs_status take_options(cs_args *args, study *s)

@@ -13,7 +13,6 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/study_job.h"
-#include "io/result.h"
 #include "io/share.h"
 
 cs_status cs_args_shared(cs_args *args, const char *option, const char *shared, const char **out)

@@ -3,7 +3,6 @@
 
 #include "base/auto.h"
 #include "base/enum_names.h"
-#include "base/mem.h"
 #include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -92,7 +91,7 @@ static cs_status add_own(cs_words *w, const cs_args *args, const json_t *manifes
 /* The same command on other data would not be the same run. */
 static cs_status check_inputs(const cs_args *args, const json_t *manifest)
 {
-    char *change = NULL;
+    CS_AUTO_FREE char *change = NULL;
     const char *directory = json_string_value(json_object_get(manifest, "directory"));
     cs_status status = cs_digest_changed_input(manifest, &change);
     if (status == CS_ERR_IO && directory)
@@ -102,7 +101,6 @@ static cs_status check_inputs(const cs_args *args, const json_t *manifest)
                          "an input has changed since the run: %s; give --force to repeat it anyway",
                          change);
     }
-    cs_free(change);
     return status;
 }
 
@@ -120,7 +118,7 @@ static cs_status run_rerun(cs_args *args)
 {
     const char *given = cs_args_positional(args, 0);
     const char *path = cs_path_is_dir(given) ? cs_args_join(args, given, "manifest.json") : given;
-    json_t *manifest = NULL;
+    json_auto_t *manifest = NULL;
     const cs_command *command = NULL;
     CS_AUTO(cs_words) w = {0};
     bool refuted = false;
@@ -147,7 +145,6 @@ static cs_status run_rerun(cs_args *args)
     if (refuted) {
         cs_output_refuted(args);
     }
-    json_decref(manifest);
     return status;
 }
 

@@ -2,12 +2,10 @@
 #include "analysis/measures/dimension.h"
 #include "analysis/measures/similarity.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "cli/rank_rows.h"
-#include "io/result.h"
 
 typedef struct {
     cs_args *args;
@@ -21,7 +19,7 @@ typedef struct {
 
 static cs_status compare(const study *r, const matrix *a, const matrix *b, bool alone)
 {
-    cs_similarity s = {0};
+    CS_AUTO(cs_similarity) s = {0};
     cs_similarity_options options = {.angles = cs_args_int(r->args, "k"),
                                      .blocks = cs_args_int(r->args, "blocks"),
                                      .threads = cs_args_threads(r->args),
@@ -34,7 +32,6 @@ static cs_status compare(const study *r, const matrix *a, const matrix *b, bool 
     if (status != CS_OK) return status;
     cs_similarity_record(&s, a->name, b->name, r->metrics);
     if (alone) cs_similarity_angles_record(&s, r->root);
-    cs_similarity_free(&s);
     return CS_OK;
 }
 

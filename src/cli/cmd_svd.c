@@ -21,7 +21,6 @@
 #include "cooc/spectrum_record.h"
 #include "io/file.h"
 #include "io/npy.h"
-#include "io/result.h"
 #include "linalg/gpu.h"
 #include "linalg/matrix_file.h"
 
@@ -417,11 +416,11 @@ static cs_status run_svd(cs_args *args)
         return run_language(args);
     }
     if (cs_args_flag(args, "mpi")) return run_ranks(args);
-    cs_csr a = {0};
-    cs_nonempty_rows rows = {0};
-    cs_spectrum spectrum = {0};
+    CS_AUTO(cs_csr) a = {0};
+    CS_AUTO(cs_nonempty_rows) rows = {0};
+    CS_AUTO(cs_spectrum) spectrum = {0};
     cs_spectrum_options options = {0};
-    cs_dense start_u = {0}, start_v = {0};
+    CS_AUTO(cs_dense) start_u = {0}, start_v = {0};
     const char *path = NULL;
     double cost4 = 0;
     cs_status status = take_options(args, &options);
@@ -465,11 +464,6 @@ static cs_status run_svd(cs_args *args)
     }
 done:
     cs_gpu_close(&options.gpu);
-    cs_spectrum_free(&spectrum);
-    cs_dense_free(&start_u);
-    cs_dense_free(&start_v);
-    cs_csr_free(&a);
-    cs_nonempty_rows_free(&rows);
     return status;
 }
 

@@ -7,14 +7,10 @@
 #include "analysis/vision/vq_train.h"
 #include "base/auto.h"
 #include "base/enum_names.h"
-#include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
-#include "cli/model_options.h"
-#include "cli/opt.h"
 #include "cli/output.h"
 #include "io/file.h"
-#include "io/result.h"
 #include "text/bpe_train.h"
 #include "text/token_lines.h"
 #include "text/tokenizer.h"
@@ -176,7 +172,8 @@ static cs_status read_lines(cs_args *args, char **bytes, cs_token_lines *lines)
 static cs_status run_lines(cs_args *args, const cs_tokenizer *t, bool encode)
 {
     cs_token_lines lines = {0};
-    char *bytes = NULL, *printed = NULL;
+    CS_AUTO_FREE char *bytes = NULL;
+    char *printed = NULL;
     size_t size = 0;
     json_auto_t *json = NULL;
     bool as_json = cs_args_flag(args, "json") || cs_args_given(args, "output");
@@ -195,7 +192,6 @@ static cs_status run_lines(cs_args *args, const cs_tokenizer *t, bool encode)
     if (status == CS_OK)
         status = cs_output_text(args, encode ? "ids" : "text", json, printed, (int64_t)size);
     free(printed);
-    cs_free(bytes);
     return status;
 }
 

@@ -2,12 +2,10 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/threads.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
-#include "io/result.h"
 #include "toy/toy.h"
 
 static const cs_opt toy_options[] = {

@@ -5,7 +5,6 @@
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
-#include "io/result.h"
 #include "plan/spec.h"
 
 static const char *const default_specs[] = {"ar",

@@ -6,7 +6,6 @@
 
 #include "analysis/measures/field_optimum.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/plugin.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
@@ -18,7 +17,6 @@
 #include "image/field.h"
 #include "image/images.h"
 #include "io/file.h"
-#include "io/result.h"
 #include "model/model.h"
 #include "text/corpus.h"
 #include "text/tokenizer.h"
@@ -59,7 +57,7 @@ static cs_status add_optimum(const cs_images *images, const cs_model_config *c,
                                           o->data.batch * o->intervals.eval_batches),
                         .seed = o->seed};
     double optimum = 0, se = 0;
-    int32_t *order = NULL;
+    CS_AUTO_FREE int32_t *order = NULL;
     if (images->count == 0 || !cs_field_is(images, &of.rho) || c->head.target != CS_TARGET_PIXELS ||
         c->shape.extra_width > 0 || c->attention.blind_queries || o->phases || o->task.keep > 0 ||
         o->task.random > 0) {
@@ -73,7 +71,6 @@ static cs_status add_optimum(const cs_images *images, const cs_model_config *c,
         cs_item_real(item, "optimum_se", se);
         cs_item_real(item, "above_optimum", loss / optimum - 1);
     }
-    cs_free(order);
     return status;
 }
 

@@ -10,13 +10,10 @@
 #include "cli/commands.h"
 #include "cli/estimate.h"
 #include "cli/groups.h"
-#include "cli/opt.h"
 #include "cli/output.h"
 #include "cli/results.h"
 #include "cli/verify_inputs.h"
 #include "io/number.h"
-#include "io/result.h"
-#include "io/table.h"
 
 static const cs_opt verify_options[] = {
     CS_FLAG("list", "List the theorems with their statements, and evaluate nothing. --all adds the "

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/auto.h"
 #include "cli/commands.h"
 #include "cli/model_options.h"
 #include "cli/output.h"
@@ -36,9 +36,9 @@ static cs_status report(cs_args *args, const cs_model_text *t, const cs_state_di
 
 static cs_status run_verify_model(cs_args *args)
 {
-    cs_model_text t = {0};
+    CS_AUTO(cs_model_text) t = {0};
     cs_npz *reference = NULL;
-    cs_state_difference *d = NULL;
+    CS_AUTO_FREE cs_state_difference *d = NULL;
     int count = 0;
     cs_status status = CS_OK;
     const char *path = cs_args_positional(args, 1), *attention = cs_args_text(args, "attention");
@@ -61,9 +61,7 @@ static cs_status run_verify_model(cs_args *args)
         status = cs_blame(cs_verify_states(&t.model, reference, &options, d, &count), "%s", path);
     if (status == CS_OK) status = report(args, &t, d, last, count);
 done:
-    cs_free(d);
     cs_npz_close(reference);
-    cs_model_text_free(&t);
     return status;
 }
 

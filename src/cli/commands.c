@@ -1,5 +1,6 @@
 /* The table of commands, and how one is run. */
 #include "cli/commands.h"
+#include "base/auto.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,7 +170,7 @@ static cs_status count_run(int change)
 cs_status cs_command_execute(const cs_command *command, int argc, char **argv, bool part,
                              bool *refuted)
 {
-    cs_args *args = NULL;
+    CS_AUTO(cs_args) *args = NULL;
     *refuted = false;
     cs_status status = cs_args_parse(command, argc, argv, &args);
     if (status == CS_OK && cs_args_flag(args, "help-all")) {
@@ -186,28 +187,26 @@ cs_status cs_command_execute(const cs_command *command, int argc, char **argv, b
         if (args->follows) status = CS_OK;
         cs_output_release(args);
     }
-    cs_args_free(&args);
     return status;
 }
 
 cs_status cs_command_task(const cs_command *command, int argc, char **argv,
                           struct cs_task_tables *tables)
 {
-    cs_args *args = NULL;
+    CS_AUTO(cs_args) *args = NULL;
     cs_status status = cs_args_parse(command, argc, argv, &args);
     if (status == CS_OK) {
         args->tables = tables;
         status = run_command(command, args);
         cs_output_release(args);
     }
-    cs_args_free(&args);
     return status;
 }
 
 cs_status cs_command_in_memory(const cs_command *command, int argc, char **argv,
                                cs_in_memory *memory, char **json)
 {
-    cs_args *args = NULL;
+    CS_AUTO(cs_args) *args = NULL;
     cs_status status = cs_args_parse(command, argc, argv, &args);
     if (status == CS_OK) {
         args->memory = memory;
@@ -223,7 +222,6 @@ cs_status cs_command_in_memory(const cs_command *command, int argc, char **argv,
         *json = args->printed;
         args->printed = NULL;
     }
-    cs_args_free(&args);
     return status;
 }
 

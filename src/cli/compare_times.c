@@ -15,7 +15,6 @@
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/ints.h"
-#include "base/mem.h"
 #include "base/plugin.h"
 #include "base/plural.h"
 #include "cli/commands.h"
@@ -24,7 +23,6 @@
 #include "cli/output.h"
 #include "infer/hidden_states.h"
 #include "io/file.h"
-#include "io/result.h"
 #include "linalg/dense.h"
 #include "train/texts.h"
 
@@ -112,7 +110,8 @@ static cs_status time_cube(estimate *e)
 static cs_status parse(const estimate *e, const cs_step *step, const char *words, cs_args **out)
 {
     char threads[24], *argv[2 * CS_STEP_WORDS];
-    char *own = cs_strdup(words ? words : ""), *rest = own;
+    CS_AUTO_FREE char *own = cs_strdup(words ? words : "");
+    char *rest = own;
     const cs_command *command = NULL;
     int n = 0;
     cs_status status = own ? cs_command_by_name(step->word[0], &command) : CS_ERR_MEMORY;
@@ -128,9 +127,7 @@ static cs_status parse(const estimate *e, const cs_step *step, const char *words
     argv[n++] = (char *)(uintptr_t) "--quiet";
     argv[n++] = (char *)(uintptr_t) "--threads";
     argv[n++] = threads;
-    if (status == CS_OK) status = cs_args_parse(command, n, argv, out);
-    cs_free(own);
-    return status;
+    return status == CS_OK ? cs_args_parse(command, n, argv, out) : status;
 }
 
 static const cs_step *step_named(const cs_study *study, const char *name, const char *kind)
@@ -178,7 +175,7 @@ static cs_status drop_block(void *ctx, const cs_hidden_block *block)
 /* The pass of one batch, twice: the first allocates. */
 static cs_status time_pass(cs_model_text *t, cs_hidden_options o, model_size *m)
 {
-    uint8_t *keep = cs_calloc(t->corpus.documents, 1);
+    CS_AUTO_FREE uint8_t *keep = cs_calloc(t->corpus.documents, 1);
     model_size batch = {0};
     if (!keep) return CS_ERR_MEMORY;
     uint8_t *all = t->keep;
@@ -195,7 +192,6 @@ static cs_status time_pass(cs_model_text *t, cs_hidden_options o, model_size *m)
     if (status == CS_OK) status = cs_hidden_states(&t->model, &t->corpus, &o, drop_block, NULL);
     m->pass = (cs_seconds() - from) / batch.tokens;
     t->keep = all;
-    cs_free(keep);
     return status;
 }
 
@@ -219,10 +215,10 @@ static cs_status side_tokens(const cs_model_text *t, const cs_labelled_text *sid
 /* Examples that a run is taught with. */
 static cs_status drawn(const cs_args *args, const cs_labelled_text *train, double *out)
 {
-    int64_t count = 0, *index = NULL;
+    int64_t count = 0;
+    CS_AUTO_FREE int64_t *index = NULL;
     cs_status status =
         cs_few_shot(cs_args_text(args, "few"), train, cs_args_seed(args), &count, &index);
-    cs_free(index);
     *out = (double)count;
     return status;
 }
@@ -274,7 +270,7 @@ typedef cs_status size_fn(const cs_model_text *t, cs_args *args, const cs_labell
 static cs_status size_task(const estimate *e, const cs_model_text *t, const cs_step *step,
                            const char *words, size_fn *size, task_size *out)
 {
-    cs_args *args = NULL;
+    CS_AUTO(cs_args) *args = NULL;
     cs_labelled_text side[2] = {{0}};
     if (!step) return CS_OK;
     cs_status status = parse(e, step, words, &args);
@@ -283,14 +279,13 @@ static cs_status size_task(const estimate *e, const cs_model_text *t, const cs_s
     if (status == CS_OK) status = size(t, args, side, out);
     cs_labelled_text_free(&side[0]);
     cs_labelled_text_free(&side[1]);
-    cs_args_free(&args);
     return status;
 }
 
 static cs_status size_model(estimate *e, const cs_compare_model *about, model_size *m)
 {
-    cs_args *args = NULL;
-    cs_model_text t = {0};
+    CS_AUTO(cs_args) *args = NULL;
+    CS_AUTO(cs_model_text) t = {0};
     cs_hidden_options o = {0};
     const cs_step *step = step_named(e->study, about->name, "states");
     cs_status status = parse(e, step, NULL, &args);
@@ -317,8 +312,6 @@ static cs_status size_model(estimate *e, const cs_compare_model *about, model_si
             status = size_task(e, &t, step_named(e->study, about->name, "finetune"), words,
                                size_tuning, &m->task[k]);
     }
-    cs_model_text_free(&t);
-    cs_args_free(&args);
     return status;
 }
 
@@ -439,7 +432,8 @@ static cs_status makespan(const cs_study *study, const double *seconds, int jobs
 {
     CS_AUTO_FREE bool *begun = cs_calloc(study->steps, sizeof *begun),
                       *done = cs_calloc(study->steps, sizeof *done);
-    double *end = cs_calloc(study->steps, sizeof *end), now = 0.0;
+    CS_AUTO_FREE double *end = cs_calloc(study->steps, sizeof *end);
+    double now = 0.0;
     int running = 0;
     cs_status status = begun && done && end ? CS_OK : CS_ERR_MEMORY;
     for (int64_t left = study->steps; left > 0 && status == CS_OK;) {
@@ -460,7 +454,6 @@ static cs_status makespan(const cs_study *study, const double *seconds, int jobs
         --left;
     }
     *out = now;
-    cs_free(end);
     return status;
 }
 
@@ -475,7 +468,8 @@ static void add_row(cs_item *rows, const char *step, double seconds, const char 
 static cs_status put_rows(cs_args *args, const estimate *e, int jobs)
 {
     static const cs_view view = {"steps[]", "step seconds command"};
-    double *seconds = cs_calloc(e->study->steps, sizeof *seconds), all = 0.0;
+    CS_AUTO_FREE double *seconds = cs_calloc(e->study->steps, sizeof *seconds);
+    double all = 0.0;
     cs_item *rows = cs_item_array(cs_output_root(args), "steps");
     char line[96];
     int64_t left = 0;
@@ -496,14 +490,13 @@ static cs_status put_rows(cs_args *args, const estimate *e, int jobs)
     add_row(rows, "total", all, line);
     cs_output_note(args, "estimates: the total is usually right within a factor of two on an idle "
                          "machine, a single step within a factor of five");
-    cs_free(seconds);
     return status == CS_OK ? cs_output_record(args, "times", &view) : status;
 }
 
 /* Nothing is prepared: a corpus that a first run would make has no documents yet. */
 static cs_status check_prepared(const char *sources)
 {
-    char *source = NULL;
+    CS_AUTO_FREE char *source = NULL;
     cs_status status = cs_corpus_next_source(&sources, &source);
     while (status == CS_OK && source) {
         const char *side = NULL;
@@ -519,7 +512,6 @@ static cs_status check_prepared(const char *sources)
         source = NULL;
         if (status == CS_OK) status = cs_corpus_next_source(&sources, &source);
     }
-    cs_free(source);
     return status;
 }
 

@@ -12,14 +12,11 @@
 #include "analysis/measures/estimable.h"
 #include "analysis/measures/feature_connectivity.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "cli/groups.h"
 #include "cli/in_memory.h"
 #include "cli/output.h"
 #include "cli/rank_rows.h"
 #include "io/number.h"
-#include "io/result.h"
-#include "io/rows.h"
 #include "plan/spec.h"
 
 static const char DISTINCT[] = "distinct-document";
@@ -235,36 +232,30 @@ static cs_status check_equal(const study *s, int index)
 static cs_status measure(study *s, int index)
 {
     model *m = &s->models[index];
-    cs_rows rows = {0};
-    cs_feature_connectivity c = {0};
+    CS_AUTO_BY(cs_rows_close, cs_rows) rows = {0};
+    CS_AUTO(cs_feature_connectivity) c = {0};
     cs_feature_options options = s->options;
-    int32_t *group = NULL;
+    CS_AUTO_FREE int32_t *group = NULL;
     int64_t groups = INT32_MAX, kept = 0; /* a block a group: they are dealt there */
     cs_status status = cs_args_rows(s->args, m->file, &rows);
-    if (status != CS_OK ||
-        (status = cs_args_rank_blocks(s->args, rows.rows, &group, &groups, &kept)) != CS_OK) {
-        goto done;
-    }
+    if (status == CS_OK) status = cs_args_rank_blocks(s->args, rows.rows, &group, &groups, &kept);
+    if (status != CS_OK) return status;
     m->n = kept < options.features ? kept : options.features;
-    if ((status = check_equal(s, index)) != CS_OK ||
-        (status = cs_mem_check(bytes_of(s, m->n, rows.cols), "fewer --features take less",
-                               "%s: %" PRId64 " features of %" PRId64 " take", m->name, m->n,
-                               rows.cols)) != CS_OK) {
-        goto done;
-    }
     options.group = group;
-    if ((status = cs_feature_connectivity_of(&rows, &options, &c)) != CS_OK) goto done;
+    status = check_equal(s, index);
+    if (status == CS_OK)
+        status =
+            cs_mem_check(bytes_of(s, m->n, rows.cols), "fewer --features take less",
+                         "%s: %" PRId64 " features of %" PRId64 " take", m->name, m->n, rows.cols);
+    if (status == CS_OK) status = cs_feature_connectivity_of(&rows, &options, &c);
+    if (status != CS_OK) return status;
     m->freedom = c.blocks > 0 ? c.blocks - 1 : 0;
     memcpy(m->value, c.value, sizeof m->value);
     memcpy(m->se, c.se, sizeof m->se);
     cs_item *item = s->list ? cs_item_object(s->list, NULL) : s->root;
     cs_item_text(item, "file", m->file);
     cs_feature_record(m->name, &s->options, &c, item);
-done:
-    cs_feature_connectivity_free(&c);
-    cs_free(group);
-    cs_rows_close(&rows);
-    return status;
+    return CS_OK;
 }
 
 /* --- comparison with the truth ---------------------------------------------------------------- */
@@ -316,7 +307,7 @@ static cs_status take_argument(study *s, int index)
 
 static cs_status estimate(const study *s)
 {
-    cs_rows rows = {0};
+    CS_AUTO_BY(cs_rows_close, cs_rows) rows = {0};
     cs_status status = cs_args_rows(s->args, s->models[0].file, &rows);
     if (status != CS_OK) return status;
     const int64_t n = rows.rows < s->options.features ? rows.rows : s->options.features;
@@ -326,7 +317,6 @@ static cs_status estimate(const study *s)
     cs_item_text(s->root, "dtype", cs_rows_type_name(rows.type));
     cs_item_real(s->root, "flops", passes * (double)n * (double)n * (double)rows.cols);
     cs_item_real(s->root, "bytes", bytes_of(s, n, rows.cols));
-    cs_rows_close(&rows);
     return CS_OK;
 }
 

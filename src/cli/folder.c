@@ -9,13 +9,11 @@
  * A file written by a run is distinguished from one that was there before by inode and time of
  * change (a removed file's inode may be given out again). Limits: what a killed program leaves
  * stays until the next run; file systems without flock(2) have no lock. */
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "cli/args.h"
 #include "cli/output.h"
 #include "io/file.h"

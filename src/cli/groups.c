@@ -10,7 +10,6 @@
 
 #include "base/auto.h"
 #include "base/enum_names.h"
-#include "base/mem.h"
 #include "base/plugin.h"
 #include "cli/argument_kind.h"
 #include "cli/in_memory.h"

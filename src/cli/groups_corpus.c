@@ -4,11 +4,9 @@
 
 #include "base/auto.h"
 #include "base/enum_names.h"
-#include "base/mem.h"
 #include "cli/argument_kind.h"
 #include "cli/groups.h"
 #include "cli/in_memory.h"
-#include "cli/model_options.h"
 #include "cli/output.h"
 #include "cooc/build_sequences.h"
 #include "image/codes.h"
@@ -210,7 +208,7 @@ static cs_status open_source(cs_args *args, const char *source)
     if (!cs_corpus_joined(source)) {
         return open_one(args, source);
     }
-    char *one = NULL;
+    CS_AUTO_FREE char *one = NULL;
     cs_status status = cs_corpus_next_source(&source, &one);
     while (status == CS_OK && one) {
         status = open_one(args, one);
@@ -218,7 +216,6 @@ static cs_status open_source(cs_args *args, const char *source)
         one = NULL;
         if (status == CS_OK) status = cs_corpus_next_source(&source, &one);
     }
-    cs_free(one);
     return status;
 }
 

@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/enum_names.h"
 #include "base/hash.h"
-#include "base/mem.h"
 #include "base/plugin.h"
 #include "base/threads.h"
 #include "cli/args.h"
@@ -218,7 +217,8 @@ static cs_status same_options(const cs_args *args, const char *where, const json
     const char *continues = args->command->continues, *key = NULL;
     const json_t *options = json_object_get(then, "options"),
                  *supposed = json_object_get(then, "supposed");
-    json_t *now = cs_args_json(args), *was = json_object(), *value = NULL;
+    json_auto_t *now = cs_args_json(args), *was = json_object();
+    json_t *value = NULL;
     cs_status status = now && was ? CS_OK : CS_ERR_MEMORY;
     json_object_foreach(now, key, value)
     {
@@ -231,10 +231,7 @@ static cs_status same_options(const cs_args *args, const char *where, const json
         if (open || listed || is_manner(args, key)) old = value;
         if (old) cs_json_put(&status, was, key, json_incref(old));
     }
-    if (status == CS_OK) status = cs_run_same(where, "run with --", was, now);
-    json_decref(now);
-    json_decref(was);
-    return status;
+    return status == CS_OK ? cs_run_same(where, "run with --", was, now) : status;
 }
 
 /* *go_on: an option with which the command goes on from a finished run has changed. */

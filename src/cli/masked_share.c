@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "cli/groups.h"
 #include "cli/model_options.h"
 #include "cli/output.h"

@@ -5,12 +5,10 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "cli/args.h"
 #include "cli/argument_kind.h"
 #include "cli/groups.h"
 #include "cli/output.h"
-#include "image/codes.h"
 #include "image/image_sources.h"
 #include "infer/document_pieces.h"
 #include "io/safetensors.h"

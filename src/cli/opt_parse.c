@@ -9,7 +9,6 @@
 
 #include "base/auto.h"
 #include "base/enum_names.h"
-#include "base/mem.h"
 #include "cli/args.h"
 #include "io/json.h"
 #include "version.h"
@@ -237,7 +236,7 @@ static cs_status unknown_option(const cs_args *args, const char *place, const ch
 /* A common option that the command leaves out on purpose deserves its own sentence. */
 static cs_status refuse_option(const cs_args *args, const char *place, const char *given)
 {
-    char *name = cs_strdup(given);
+    CS_AUTO_FREE char *name = cs_strdup(given);
     if (!name) return CS_ERR_MEMORY;
     for (char *p = name; *p; ++p) {
         *p = (char)(*p == '_' ? '-' : *p);
@@ -246,11 +245,8 @@ static cs_status refuse_option(const cs_args *args, const char *place, const cha
     for (const cs_opt *o = cs_opt_common; o->name; ++o) {
         common = common || strcmp(o->name, name) == 0;
     }
-    cs_status status =
-        common ? cs_fail(CS_ERR_USAGE, "--%s does not apply to '%s'", name, args->command->name)
-               : unknown_option(args, place, name);
-    cs_free(name);
-    return status;
+    return common ? cs_fail(CS_ERR_USAGE, "--%s does not apply to '%s'", name, args->command->name)
+                  : unknown_option(args, place, name);
 }
 
 /* The next word is the value of an option, unless it looks like an option. Options for another
@@ -401,7 +397,7 @@ static cs_status give_json(cs_opt_value *v, const json_t *value)
 
 static cs_status take_config(cs_args *args, const char *path)
 {
-    json_t *config = NULL;
+    json_auto_t *config = NULL;
     cs_status status = cs_json_read(path, &config);
     if (status != CS_OK) return status;
     if (!json_is_object(config)) {
@@ -426,7 +422,6 @@ static cs_status take_config(cs_args *args, const char *path)
             status = give_json(v, value);
         }
     }
-    json_decref(config);
     return cs_blame(status, "config %s", path);
 }
 
@@ -468,16 +463,13 @@ cs_status cs_args_suppose(cs_args *args, const char *name, const char *text)
 
 cs_status cs_args_parse(const cs_command *command, int argc, char **argv, cs_args **out)
 {
-    cs_status status = CS_OK;
     cs_args *args = cs_calloc(1, sizeof *args);
     if (!args) return CS_ERR_MEMORY;
     args->command = command;
     args->value = cs_calloc(cs_opt_each(command, NULL, NULL), sizeof *args->value);
-    if (!args->value) {
-        status = CS_ERR_MEMORY;
-        goto done;
-    }
+    if (!args->value) return CS_DELIVER(CS_ERR_MEMORY, out, args, cs_args_free);
     (void)cs_opt_each(command, enter_option, args);
+    cs_status status = CS_OK;
     for (int i = 0; i < argc && status == CS_OK; ++i) {
         status = cs_words_take(&args->line, cs_strdup(argv[i]));
     }
@@ -489,7 +481,6 @@ cs_status cs_args_parse(const cs_command *command, int argc, char **argv, cs_arg
         status = take_config(args, config->text.text[0]);
     if (status == CS_OK) status = set_fallbacks(args);
     if (status == CS_OK) status = check_metrics(args);
-done:
     return CS_DELIVER(status, out, args, cs_args_free);
 }
 

@@ -13,7 +13,6 @@
 #include "analysis/trained/task_scores.h"
 #include "base/auto.h"
 #include "base/enum_names.h"
-#include "base/mem.h"
 #include "base/plural.h"
 #include "base/threads.h"
 #include "cli/args.h"

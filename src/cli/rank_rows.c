@@ -3,7 +3,6 @@
 
 #include "analysis/measures/row_blocks.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "cli/in_memory.h"
 #include "cli/output.h"
 #include "io/number.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "analysis/trained/task_scores.h"
-#include "base/mem.h"
 #include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
@@ -59,7 +58,8 @@ static cs_status task_words(const cs_args *args, const cs_labelled_task *task, c
     const bool layers = task->pictures && strcmp(args->command->name, "probe") == 0;
     const char *const last[] = {layers ? "--baselines" : NULL, layers ? "no" : NULL,
                                 cs_args_flag(args, "all") ? NULL : "--all", "-o", folder};
-    char *columns = cs_task_columns(task), *rest = columns, *word = NULL;
+    CS_AUTO_FREE char *columns = cs_task_columns(task);
+    char *rest = columns, *word = NULL;
     cs_status status = columns ? CS_OK : CS_ERR_MEMORY;
     for (int i = 0; i < args->line.count && status == CS_OK; ++i) {
         const char *w = args->line.text[i];
@@ -74,7 +74,6 @@ static cs_status task_words(const cs_args *args, const cs_labelled_task *task, c
     while (status == CS_OK && (word = strsep(&rest, " "))) {
         status = *word ? add_words(out, 1, (const char *const *)&word) : CS_OK;
     }
-    cs_free(columns);
     return status == CS_OK ? add_words(out, 5, last) : status;
 }
 

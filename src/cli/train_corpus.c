@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "cli/groups.h"
-#include "cli/model_options.h"
 #include "cli/output.h"
 #include "cli/train_options.h"
 #include "io/file.h"

@@ -2,9 +2,9 @@
  * --dry-run, from below to refuse a disk that is too small before counting.
  *
  * How many contributions fall together is not known before they are counted: different rows and
- * entries are counted by a sketch (sketch_private.h) while the contributions are walked, which
- * takes a tenth of a build's time and none of its memory, or as their mode estimates them. Where
- * there are too many to walk, each counts as a separate entry and row. */
+ * entries are counted by a sketch while the contributions are walked, which
+ * takes a tenth of a build's time and none of its memory. Where there are too many to walk, those
+ * of a sample are, which repeat less often than all, so their share of different ones is a bound. */
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +16,6 @@
 #include "cooc/build_sequences.h"
 #include "cooc/context_private.h"
 #include "cooc/record_private.h"
-#include "cooc/sketch_private.h"
 #include "cooc/store_private.h"
 #include "cooc/synthetic_spread_private.h"
 
@@ -52,29 +51,68 @@ static double run_bytes(const cs_build_resources *b, double records)
     return runs < buffers ? records : 2 * records;
 }
 
-/* Contributions that are walked, and by how much sketches are off at most (four standard errors), and
- * estimates of a mode. */
-static const double MOST_WALKED = 0x1p28, SKETCHED = 1.05, ESTIMATED = 2;
+/* Number of distinct hashes: HyperLogLog (Flajolet, Fusy, Gandouet and Meunier 2007), linear
+ * counting below 2.5 times the registers. Standard error 1.04 / sqrt(registers). */
+enum { SKETCH_BITS = 13, SKETCH_REGISTERS = 1 << SKETCH_BITS };
+
+typedef struct {
+    uint8_t most[SKETCH_REGISTERS]; /* most leading zeros of a hash of the register, plus one */
+} sketch;
+
+static void sketch_add(sketch *s, uint64_t hash)
+{
+    uint8_t *most = &s->most[hash >> (64 - SKETCH_BITS)];
+    int zeros = __builtin_clzll(hash << SKETCH_BITS | UINT64_C(1) << (SKETCH_BITS - 1));
+    *most = zeros + 1 > *most ? (uint8_t)(zeros + 1) : *most;
+}
+
+static void sketch_merge(sketch *to, const sketch *from)
+{
+    for (int i = 0; i < SKETCH_REGISTERS; ++i) {
+        to->most[i] = from->most[i] > to->most[i] ? from->most[i] : to->most[i];
+    }
+}
+
+static double sketch_count(const sketch *s)
+{
+    const double m = SKETCH_REGISTERS;
+    double sum = 0, unused = 0;
+    for (int i = 0; i < SKETCH_REGISTERS; ++i) {
+        sum += ldexp(1, -s->most[i]);
+        unused += s->most[i] == 0;
+    }
+    double count = 0.7213 / (1 + 1.079 / m) * m * m / sum;
+    return count <= 2.5 * m && unused > 0 ? m * log(m / unused) : count;
+}
+
+/* Contributions that are walked, and by how much sketches are off at most (four standard errors). */
+static const double MOST_WALKED = 0x1p27, SKETCHED = 1.05;
 
 enum { WALKED = 64 }; /* sequences of an item */
 
+/* Contributions, and how many different rows and entries are among them. */
+typedef struct {
+    double contributions, rows, entries;
+} sizes;
+
 typedef struct {
     cs_context_walker walker;
-    cs_sketch rows, entries;
+    sketch rows, entries;
+    double contributions;
 } measurer;
 
 typedef struct {
     const cs_cooc_prepared *of;
-    int64_t count; /* its first sequences */
-    bool listed;   /* listed events alone */
+    int64_t step; /* one in this number of sequences is walked */
     measurer *worker;
 } measuring;
 
 static cs_status measure(void *ctx, const cs_contribution *c)
 {
     measurer *m = ctx;
-    cs_sketch_add(&m->rows, c->key.low);
-    cs_sketch_add(&m->entries, cs_hash_words(c->key.low, (uint64_t)c->token, 0).low);
+    ++m->contributions;
+    sketch_add(&m->rows, c->key.low);
+    sketch_add(&m->entries, cs_hash_words(c->key.low, (uint64_t)c->token, 0).low);
     return CS_OK;
 }
 
@@ -82,36 +120,37 @@ static cs_status measure_sequences(void *ctx, int64_t item, int number)
 {
     const measuring *job = ctx;
     const cs_sequences *s = &job->of->sequences;
+    const cs_context_plan *plan = job->of->plan;
     cs_status status = CS_OK;
-    const int64_t end = cs_least((item + 1) * WALKED, job->count);
-    for (int64_t i = item * WALKED; i < end && status == CS_OK; ++i) {
-        const cs_context_table *t = cs_context_table_of(job->of->plan, s->length[i]);
-        status = cs_context_walk(
-            &job->worker[number].walker, i, s->start[i], s->length[i], s->document[i], 0,
-            job->listed ? t->pairs.events : cs_context_outer(job->of->plan, s->length[i]));
+    const int64_t end = cs_least((item + 1) * WALKED * job->step, s->count);
+    for (int64_t i = item * WALKED * job->step; i < end && status == CS_OK; i += job->step) {
+        const double steps = (double)cs_context_outer(plan, s->length[i]),
+                     part = MOST_WALKED / cs_context_contributions(plan, s->length[i]);
+        status = cs_context_walk(&job->worker[number].walker, i, s->start[i], s->length[i],
+                                 s->document[i], 0, (int64_t)ceil(steps * fmin(part, 1)));
     }
     return status;
 }
 
-static cs_status size_by_walk(const cs_cooc_prepared *p, int64_t count, bool listed, int workers,
-                              cs_context_size *out)
+/* Of a sample: of one in `step` sequences, and of the beginning of those that are too long. */
+static cs_status size_by_walk(const cs_cooc_prepared *p, int64_t step, int workers, sizes *out)
 {
-    measuring job = {p, count, listed, cs_calloc(workers, sizeof *job.worker)};
+    measuring job = {p, step, cs_calloc(workers, sizeof *job.worker)};
     cs_status status = job.worker ? CS_OK : CS_ERR_MEMORY;
     for (int i = 0; i < workers && status == CS_OK; ++i) {
         status = cs_context_walker_init(&job.worker[i].walker, p->plan, p->corpus, measure,
                                         &job.worker[i]);
     }
-    const int64_t items = (count + WALKED - 1) / WALKED;
+    const int64_t items = (p->sequences.count - 1) / (WALKED * step) + 1;
     if (status == CS_OK) status = cs_parallel_workers(items, workers, measure_sequences, &job);
     for (int i = 1; i < workers && status == CS_OK; ++i) {
-        cs_sketch_merge(&job.worker[0].rows, &job.worker[i].rows);
-        cs_sketch_merge(&job.worker[0].entries, &job.worker[i].entries);
+        sketch_merge(&job.worker[0].rows, &job.worker[i].rows);
+        sketch_merge(&job.worker[0].entries, &job.worker[i].entries);
+        job.worker[0].contributions += job.worker[i].contributions;
     }
-    if (status == CS_OK) {
-        out->rows = cs_sketch_count(&job.worker[0].rows);
-        out->entries = cs_sketch_count(&job.worker[0].entries);
-    }
+    if (status == CS_OK)
+        *out = (sizes){job.worker[0].contributions, sketch_count(&job.worker[0].rows),
+                       sketch_count(&job.worker[0].entries)};
     for (int i = 0; job.worker && i < workers; ++i) {
         cs_context_walker_free(&job.worker[i].walker);
     }
@@ -128,15 +167,6 @@ static double contributions_of(const cs_cooc_prepared *p)
     return all;
 }
 
-static bool has_patterns(const cs_context_plan *plan)
-{
-    bool found = false;
-    for (int64_t i = 0; i < plan->tables && !found; ++i) {
-        found = plan->table[i].patterns > 0;
-    }
-    return found;
-}
-
 /* Rows (entries: entries) from this number of contributions: at most. */
 static double most_of(const cs_cooc_prepared *p, double contributions, bool entries)
 {
@@ -146,46 +176,27 @@ static double most_of(const cs_cooc_prepared *p, double contributions, bool entr
                : contributions;
 }
 
-/* Of a population, each contribution an entry and a row. */
-static cs_status size_of_population(const cs_cooc_prepared *p, cs_context_size *out)
+/* Of all contributions, from above (of a population, each an entry and a row), and of those that
+ * were walked, from below. */
+static cs_status size_of(const cs_cooc_prepared *p, int workers, sizes *most, sizes *least)
 {
-    CS_AUTO(cs_synthetic_spread) language = {0};
-    cs_status status = cs_synthetic_spread_init(p->plan, p->corpus, &p->sequences, &language);
-    const double all = language.contributions;
-    *out = (cs_context_size){.contributions = all, .rows = all, .entries = all};
-    return status;
-}
-
-/* The mode's estimate, and a walk over the rest. Rows and entries are at most *off times the true
- * ones; infinity where they are simply the contributions. */
-static cs_status size_of(const cs_cooc_prepared *p, int workers, cs_context_size *out, double *off)
-{
-    const cs_context_plan *plan = p->plan;
-    bool exact = false;
-    *off = INFINITY;
+    *least = (sizes){0};
     if (p->corpus->population) {
-        return size_of_population(p, out);
+        CS_AUTO(cs_synthetic_spread) language = {0};
+        cs_status status = cs_synthetic_spread_init(p->plan, p->corpus, &p->sequences, &language);
+        const double all = language.contributions;
+        *most = (sizes){all, all, all};
+        return status;
     }
-    cs_context_size s = {.contributions = contributions_of(p),
-                         .scale = cs_build_scale(p, &exact),
-                         .by_document = p->options.weight_by_document};
-    cs_context_size estimated = s, rest = s;
-    estimated.contributions = 0;
-    cs_status status = CS_OK;
-    const bool estimates = plan->kind->size && has_patterns(plan);
-    if (estimates) status = plan->kind->size(plan, p->corpus, &p->sequences, workers, &estimated);
-    rest.rows = rest.entries = rest.contributions = s.contributions - estimated.contributions;
-    if (status == CS_OK && rest.contributions <= MOST_WALKED) {
-        *off = estimated.contributions > 0 ? ESTIMATED : SKETCHED * SKETCHED;
-        if (rest.contributions > 0)
-            status = size_by_walk(p, p->sequences.count, estimates, workers, &rest);
-    }
-    s.rows = estimated.rows + rest.rows;
-    s.entries = estimated.entries + rest.entries;
-    s.rows = fmin(SKETCHED * s.rows, most_of(p, s.contributions, false));
-    s.entries = fmin(SKETCHED * s.entries, most_of(p, s.contributions, true));
-    s.rows = fmin(s.rows, s.entries);
-    *out = s;
+    sizes walked = {0};
+    const double all = contributions_of(p);
+    const int64_t step = (int64_t)fmin(ceil(all / MOST_WALKED), (double)p->sequences.count);
+    cs_status status = size_by_walk(p, step > 0 ? step : 1, workers, &walked);
+    const double times = SKETCHED * (all > MOST_WALKED ? all / fmax(walked.contributions, 1) : 1);
+    *most = (sizes){all, fmin(times * walked.rows, most_of(p, all, false)),
+                    fmin(times * walked.entries, most_of(p, all, true))};
+    most->rows = fmin(most->rows, most->entries);
+    *least = (sizes){walked.contributions, walked.rows / SKETCHED, walked.entries / SKETCHED};
     return status;
 }
 
@@ -194,11 +205,10 @@ cs_status cs_cooc_estimate_prepared(cs_cooc_prepared *p, cs_cooc_size *out)
     const cs_corpus *corpus = p->corpus;
     const cs_cooc_options *options = &p->options;
     cs_build_resources use = {0};
-    cs_context_size size = {0};
-    double off = 0;
+    sizes size = {0}, least = {0};
     cs_status status = cs_build_resources_of(options, &use);
     if (status == CS_OK) status = cs_cooc_plan(p);
-    if (status == CS_OK) status = size_of(p, use.workers, &size, &off);
+    if (status == CS_OK) status = size_of(p, use.workers, &size, &least);
     if (status == CS_OK) {
         const bool by_row = cs_context_gram(&options->context); /* windows_unique.c */
         const double records = by_row ? 0 : size.contributions * sizeof(cs_record);
@@ -223,29 +233,10 @@ cs_status cs_cooc_estimate_prepared(cs_cooc_prepared *p, cs_cooc_size *out)
     return status;
 }
 
-/* Rows and entries: at least. Those of the first sequences alone, where a walk over all would take
- * too long. */
-static cs_status least_of(const cs_cooc_prepared *p, int workers, cs_context_size *out)
-{
-    double contributions = 0, off = 0;
-    cs_status status = size_of(p, workers, out, &off);
-    if (status == CS_OK && isinf(off) && !p->corpus->population) {
-        int64_t first = 0;
-        while (first < p->sequences.count && contributions <= MOST_WALKED) {
-            contributions += cs_context_contributions(p->plan, p->sequences.length[first++]);
-        }
-        status = size_by_walk(p, first, false, workers, out);
-        off = SKETCHED;
-    }
-    out->rows /= off;
-    out->entries /= off;
-    return status;
-}
-
 cs_status cs_cooc_check_disk(cs_cooc_prepared *p, const char *dir)
 {
     cs_build_resources use = {0};
-    cs_context_size least = {0};
+    sizes most = {0}, least = {0};
     double space = 0;
     cs_status status = cs_build_resources_of(&p->options, &use);
     if (status == CS_OK) status = cs_cooc_plan(p);
@@ -253,7 +244,7 @@ cs_status cs_cooc_check_disk(cs_cooc_prepared *p, const char *dir)
     if (status == CS_OK) {
         const double all = contributions_of(p);
         if (stored_at_most(p->corpus, most_of(p, all, false), most_of(p, all, true)) > space)
-            status = least_of(p, use.workers, &least);
+            status = size_of(p, use.workers, &most, &least);
     }
     return status ? status
                   : cs_store_check(dir, cs_store_bytes(p->corpus, least.rows, least.entries, 0, 0),

@@ -169,8 +169,8 @@ cs_status cs_cooc_checkpoint_remove(const char *dir) CS_MUST_CHECK;
 typedef struct {
     /** Number of contributions. */
     double contributions;
-    /** Rows of the matrix: within a factor of 2 for at most 2^28 contributions, and always with
-     * `nearest`.
+    /** Rows of the matrix: within a factor of 2 for at most 2^27 contributions; beyond, a bound from
+     * a sample of the sequences.
      */
     double rows;
     /** Nonzeros, as accurate as rows. */

@@ -393,5 +393,4 @@ const cs_context_kind cs_context_nearest = {.given = true,
                                             .table = make_table,
                                             .weights = weights,
                                             .targets = targets,
-                                            .size = cs_context_nearest_size,
                                             .text = text};

@@ -150,14 +150,6 @@ typedef struct {
     int32_t position, token;
 } cs_context_item;
 
-/* Size of a matrix: contributions, distinct rows, and entries. Units per predicted token (or
- * document) as given. */
-typedef struct {
-    double contributions, scale;
-    bool by_document;
-    double rows, entries;
-} cs_context_size;
-
 /* A context mode. `invariant`: functions for the invariant part of a distribution. */
 typedef struct cs_context_kind {
     bool given; /* rows contain the target's position by construction */
@@ -182,11 +174,6 @@ typedef struct cs_context_kind {
     void (*weights)(const cs_context_plan *plan, const cs_context_table *t, cs_divisors *d);
     cs_status (*targets)(cs_context_walker *w, int64_t first, int64_t last);
 
-    /* invariant: number of contributions, and upper estimates of rows and entries with two standard
-     * errors; NULL: contributions are few enough to be visited. */
-    cs_status (*size)(const cs_context_plan *plan, const cs_corpus *corpus,
-                      const cs_sequences *sequences, int threads, cs_context_size *out);
-
     /* Writes the text of a row of a contribution, with its items in order of position. */
     void (*text)(const cs_context_walker *w, const cs_contribution *c, const cs_context_item *item,
                  FILE *to);
@@ -198,11 +185,6 @@ CS_CONTEXT_MODES(CS_CONTEXT_KIND)
 #undef CS_CONTEXT_KIND
 
 const cs_context_kind *cs_context_kind_of(cs_context_mode mode);
-
-/* context_nearest_size.c */
-cs_status cs_context_nearest_size(const cs_context_plan *plan, const cs_corpus *corpus,
-                                  const cs_sequences *sequences, int threads,
-                                  cs_context_size *out) CS_MUST_CHECK;
 
 /* context_table.c: the order by distance in the plane at one length, if the context has a plane.
  * CS_ERR_USAGE names a length that is too large; CS_ERR_MEMORY before anything is allocated. */

@@ -13,7 +13,6 @@
 
 #include "base/auto.h"
 #include "base/hash.h"
-#include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -67,7 +66,8 @@ static cs_status put_file(json_t *outputs, const char *path, const char *name, i
 cs_status cs_digest_put(json_t *outputs, const char *dir, const char *name)
 {
     struct stat st;
-    char *path = cs_path_join(dir, name), **inner = NULL;
+    CS_AUTO_FREE char *path = cs_path_join(dir, name);
+    char **inner = NULL;
     int64_t count = 0;
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
     if (status != CS_OK || find(outputs, name) || lstat(path, &st) != 0) {
@@ -82,7 +82,6 @@ cs_status cs_digest_put(json_t *outputs, const char *dir, const char *name)
         }
         cs_text_list_free(inner, count);
     }
-    cs_free(path);
     return status;
 }
 
@@ -169,7 +168,8 @@ cs_status cs_digest_record(const char *dir, json_t **outputs)
 cs_status cs_digest_keep(json_t *outputs, const char *dir)
 {
     size_t i = 0;
-    json_t *entry = NULL, *before = NULL;
+    json_t *entry = NULL;
+    json_auto_t *before = NULL;
     cs_status status = cs_digest_record(dir, &before);
     if (status == CS_ERR_INPUT) { /* damaged: nothing of it is kept */
         cs_reason_clear();
@@ -186,7 +186,6 @@ cs_status cs_digest_keep(json_t *outputs, const char *dir)
         if (path && cs_path_exists(path))
             status = json_array_append(outputs, entry) == 0 ? CS_OK : CS_ERR_MEMORY;
     }
-    json_decref(before);
     return status;
 }
 

@@ -23,7 +23,6 @@
 
 #include "base/auto.h"
 #include "base/hash.h"
-#include "base/mem.h"
 
 enum { PARTIAL_TRIES = 1000, READ_STEP = 1 << 16 };
 
@@ -169,7 +168,7 @@ cs_status cs_outfile_sync(cs_outfile *file, cs_status (*stop)(void))
 {
     const int fd = fileno(file->stream);
     struct stat st;
-    cs_hasher hasher = {0};
+    CS_AUTO(cs_hasher) hasher = {0};
     cs_status status = stop();
     if (ferror(file->stream)) {
         return CS_OK; /* commit says so */
@@ -186,7 +185,6 @@ cs_status cs_outfile_sync(cs_outfile *file, cs_status (*stop)(void))
         if (status == CS_OK) status = stop();
     }
     if (status == CS_OK) cs_xxh3_remember(&st, &hasher);
-    cs_hasher_free(&hasher);
     return cs_blame(status, "%s", file->path);
 }
 
@@ -487,7 +485,7 @@ static cs_status make_one(const char *path)
 cs_status cs_dir_make(const char *path)
 {
     cs_status status = CS_OK;
-    char *prefix = cs_strdup(path);
+    CS_AUTO_FREE char *prefix = cs_strdup(path);
     if (!prefix) return CS_ERR_MEMORY;
     for (char *p = prefix; *p != '\0' && status == CS_OK; ++p) {
         if (*p == '/' && p > prefix && p[-1] != '/') {
@@ -496,7 +494,6 @@ cs_status cs_dir_make(const char *path)
             *p = '/';
         }
     }
-    cs_free(prefix);
     return status == CS_OK ? make_one(path) : status;
 }
 

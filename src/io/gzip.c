@@ -93,7 +93,7 @@ cs_status cs_file_unpacked(const char *path, char **out, int64_t *size, char sha
     char *bytes = NULL;
     cs_status status = cs_file_read(path, most_bytes(), &bytes, size);
     if (status == CS_OK) status = cs_lfs_check(path, bytes, *size);
-    if (status != CS_OK) goto done;
+    if (status != CS_OK) return CS_DELIVER(status, out, bytes, cs_drop);
     const bool packed = *size >= 2 && memcmp(bytes, "\x1F\x8B", 2) == 0;
     if (later && !packed && *size > 0) {
         *later = true;
@@ -102,6 +102,5 @@ cs_status cs_file_unpacked(const char *path, char **out, int64_t *size, char sha
         cs_sha256(bytes, (size_t)*size, sha256);
     }
     if (packed) status = unpack(path, &bytes, size);
-done:
     return CS_DELIVER(status, out, bytes, cs_drop);
 }

@@ -15,7 +15,6 @@
 
 #include "base/auto.h"
 #include "base/enum_names.h"
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/number.h"
 
@@ -305,15 +304,13 @@ cs_json_reader cs_json_inner(cs_json_reader *r, const char *key, const char *pat
 
 static cs_status read_with(const char *path, size_t flags, json_t **out)
 {
-    char *text = NULL;
+    CS_AUTO_FREE char *text = NULL;
     int64_t size = 0;
     cs_status status = cs_file_read(path, READ_LIMIT, &text, &size);
     if (status != CS_OK) return status;
     status = size == 0 ? cs_fail(CS_ERR_INPUT, "%s:1:0: the file is empty; JSON was expected", path)
                        : cs_lfs_check(path, text, size);
-    if (status == CS_OK) status = parse(path, 1, text, size, flags, out);
-    cs_free(text);
-    return status;
+    return status == CS_OK ? parse(path, 1, text, size, flags, out) : status;
 }
 
 cs_status cs_json_read(const char *path, json_t **out)

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
 

@@ -26,7 +26,6 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/float16_private.h"
 #include "io/json.h"

@@ -16,7 +16,6 @@
 
 #include "base/auto.h"
 #include "base/ints.h"
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/npy_private.h"
 

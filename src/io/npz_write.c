@@ -13,7 +13,6 @@
 
 #include "base/auto.h"
 #include "base/ints.h"
-#include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
 #include "io/npy_private.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/auto.h"
 #include "io/number.h"
 
 /* Leading blanks, "0x", "inf" and "nan" are no number that a user means here. */
@@ -120,12 +120,12 @@ char *cs_trim(char *text)
 
 cs_status cs_parse_each(const char *list, cs_status (*take)(void *to, const char *part), void *to)
 {
-    char *copy = cs_strdup(list), *rest = copy;
+    CS_AUTO_FREE char *copy = cs_strdup(list);
+    char *rest = copy;
     cs_status status = copy ? CS_OK : CS_ERR_MEMORY;
     while (status == CS_OK && rest) {
         status = take(to, cs_trim(strsep(&rest, ",")));
     }
-    cs_free(copy);
     return status;
 }
 

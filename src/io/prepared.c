@@ -3,7 +3,6 @@
 #include "io/prepared.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,6 @@
 #include "base/auto.h"
 #include "base/child.h"
 #include "base/hash.h"
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/share.h"
 
@@ -202,7 +200,7 @@ static cs_status make_parent(const char *path)
 
 cs_status cs_prepare(const cs_prepared *what, bool force, char **note)
 {
-    char *path = NULL, *said = NULL;
+    CS_AUTO_FREE char *path = NULL, *said = NULL;
     record recorded = {0};
     cs_status status = cs_prepared_path(what->file, &path);
     if (status != CS_OK) return status;
@@ -217,7 +215,5 @@ cs_status cs_prepare(const cs_prepared *what, bool force, char **note)
         said = NULL;
     }
     cs_free(recorded.packages);
-    cs_free(said);
-    cs_free(path);
     return status;
 }

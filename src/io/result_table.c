@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "io/json.h"
 #include "io/result_private.h"
 
@@ -269,7 +268,7 @@ cs_status cs_result_add_table(const cs_result *result, const cs_view *given, jso
 {
     cs_status status = cs_result_status(result);
     if (status != CS_OK) return status;
-    char *names = given ? NULL : single_values(&result->root);
+    CS_AUTO_FREE char *names = given ? NULL : single_values(&result->root);
     if (!given && !names) return cs_fail(CS_ERR_MEMORY, "out of memory for JSON");
     const cs_view one = {"", names}, *view = given ? given : &one;
     const char *columns = view->columns;
@@ -286,9 +285,7 @@ cs_status cs_result_add_table(const cs_result *result, const cs_view *given, jso
     if (status == CS_OK)
         status = add_all_rows(&result->root, view, &(sink){.data = data, .kinds = kinds});
     if (status == CS_OK) status = add_schema(json, view->columns, kinds);
-    if (status == CS_OK) status = cs_json_set(json, "data", json_incref(data));
-    cs_free(names);
-    return status;
+    return status == CS_OK ? cs_json_set(json, "data", json_incref(data)) : status;
 }
 
 cs_status cs_result_write_csv(const cs_result *result, const cs_view *view, const char *path)

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/mem.h"
+#include "base/auto.h"
 #include "io/file.h"
 #include "io/npy.h"
 #include "io/npy_private.h"
@@ -237,7 +237,7 @@ static cs_status open_tensor(const char *path, const char *name, cs_rows_store *
 cs_status cs_rows_open(const char *text, cs_rows *out)
 {
     cs_rows rows = {0};
-    char *path = NULL, *name = NULL;
+    CS_AUTO_FREE char *path = NULL, *name = NULL;
     cs_rows_store *s = cs_calloc(1, sizeof *s);
     if (!s) return CS_ERR_MEMORY;
     s->fd = -1;
@@ -258,8 +258,6 @@ cs_status cs_rows_open(const char *text, cs_rows *out)
         s = NULL;
     }
 done:
-    cs_free(path);
-    cs_free(name);
     store_free(s);
     return status;
 }

@@ -15,7 +15,6 @@
 #include "base/enum_names.h"
 #include "base/hash.h"
 #include "base/ints.h"
-#include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -218,7 +217,7 @@ static cs_status take_tensors(cs_safetensors *s, int number, json_t *header)
  * that involve a single file. */
 static cs_status parse_header(cs_safetensors *s, int file, const char *text, int64_t size)
 {
-    json_t *header = NULL;
+    json_auto_t *header = NULL;
     if (text[0] != '{') { /* the format allows no blanks here, JSON would */
         return cs_fail(CS_ERR_INPUT, "%s: the header does not begin with '{'", s->file[file].path);
     }
@@ -232,7 +231,6 @@ static cs_status parse_header(cs_safetensors *s, int file, const char *text, int
         status = cs_reserve(&s->entry, &s->capacity, s->count + more, sizeof *s->entry);
     }
     if (status == CS_OK) status = take_tensors(s, file, header);
-    json_decref(header);
     return cs_blame(status, "%s", s->file[file].path);
 }
 
@@ -507,7 +505,7 @@ cs_status cs_safetensors_read_f32(const cs_safetensors *s, const cs_safetensors_
 
 static cs_status verify_file(const cs_safetensors_file *file, const char *want, char *buffer)
 {
-    cs_hasher hasher = {0};
+    CS_AUTO(cs_hasher) hasher = {0};
     cs_status status = cs_hasher_make(0, &hasher);
     for (int64_t at = 0; at < file->bytes && status == CS_OK; at += VERIFY_STEP) {
         int64_t n = file->bytes - at < VERIFY_STEP ? file->bytes - at : VERIFY_STEP;
@@ -524,7 +522,6 @@ static cs_status verify_file(const cs_safetensors_file *file, const char *want, 
                              file->path, hex, want);
         }
     }
-    cs_hasher_free(&hasher);
     return status;
 }
 

@@ -4,14 +4,14 @@
 
 #include <stdlib.h>
 
-#include "base/mem.h"
+#include "base/auto.h"
 #include "base/plugin.h"
 #include "io/file.h"
 
 cs_status cs_share_path(const char *relative, char **out)
 {
     static const char *const near = "../share/cospec";
-    char *installed = cs_path_near_program(1, &near);
+    CS_AUTO_FREE char *installed = cs_path_near_program(1, &near);
     if (!installed) return CS_ERR_MEMORY;
     const char *const places[] = {getenv("COSPEC_SHARE"), installed};
     cs_status status = CS_ERR_IO;
@@ -27,7 +27,6 @@ cs_status cs_share_path(const char *relative, char **out)
             cs_free(path);
         }
     }
-    cs_free(installed);
     return status != CS_ERR_IO
                ? status
                : cs_fail(status, "%s: not found in $COSPEC_SHARE or %s next to the program",

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "io/csv.h"
 #include "io/file.h"
 #include "io/number.h"
@@ -240,10 +239,9 @@ static void print_padded(FILE *f, const char *text, int width, bool right, bool 
 
 cs_status cs_table_print_text(const cs_table *table, FILE *stream)
 {
-    int *width = cs_calloc(table->columns, sizeof *width);
-    bool *right = cs_calloc(table->columns, sizeof *right);
-    cs_status status = width && right ? CS_OK : CS_ERR_MEMORY;
-    if (status != CS_OK) goto done;
+    CS_AUTO_FREE int *width = cs_calloc(table->columns, sizeof *width);
+    CS_AUTO_FREE bool *right = cs_calloc(table->columns, sizeof *right);
+    if (!width || !right) return CS_ERR_MEMORY;
     errno = 0;
     for (int c = 0; c < table->columns; ++c) {
         width[c] = measure(table, c, &right[c]);
@@ -256,11 +254,7 @@ cs_status cs_table_print_text(const cs_table *table, FILE *stream)
                          c == table->columns - 1);
         }
     }
-    status = check_stream(stream);
-done:
-    cs_free(width);
-    cs_free(right);
-    return status;
+    return check_stream(stream);
 }
 
 /* --- reading ----------------------------------------------------------------------------------- */

@@ -21,7 +21,6 @@
 #include <math.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "plan/count.h"
 #include "plan/distributions_private.h"
 #include "plan/ratio.h"
@@ -201,8 +200,8 @@ static cs_status visit(cs_enumeration *e)
     assert(s <= LONGEST); /* the limits of cs_plan_enumerate are at most 2^18 */
     const rule g = rule_of(e->objective, s);
     CS_AUTO_FREE trials *t = cs_calloc(1, sizeof *t);
-    double *distribution = cs_calloc((int64_t)2 << s, sizeof *distribution),
-           *fill = distribution ? distribution + (1 << s) : NULL;
+    CS_AUTO_FREE double *distribution = cs_calloc((int64_t)2 << s, sizeof *distribution);
+    double *fill = distribution ? distribution + (1 << s) : NULL;
     cs_status status = t && distribution ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) {
         list_trials(&g, t);
@@ -224,7 +223,6 @@ static cs_status visit(cs_enumeration *e)
             status = e->visit(e->ctx, &e->plan, distribution[mask] + fill[mask]);
         }
     }
-    cs_free(distribution);
     return status;
 }
 

@@ -15,7 +15,7 @@ static inline int64_t cs_least_given(const cs_objective *o)
     return o->empty_prefix == CS_PREFIX_NONE;
 }
 
-/* Plans visited one after another in `plan` (enumerate.c). */
+/* Plans visited one after another in `plan`. */
 typedef struct cs_enumeration {
     const cs_objective *objective;
     cs_plan plan;
@@ -23,60 +23,23 @@ typedef struct cs_enumeration {
     void *ctx;
 } cs_enumeration;
 
-/* parameters.c, plan_file.c, gvp.c: parameters and lengths. */
+/* objective.c, parameters.c: parameters and lengths. */
 cs_status cs_check_unmasked(const cs_objective *objective) CS_MUST_CHECK;
 cs_status cs_check_share(double share);
 cs_status cs_check_t(const cs_objective *objective) CS_MUST_CHECK;
 cs_status cs_check_offset(const cs_objective *objective) CS_MUST_CHECK;
-cs_status cs_check_gvp(const cs_objective *objective) CS_MUST_CHECK;
-cs_status cs_check_file(const cs_objective *objective) CS_MUST_CHECK;
 cs_status cs_check_unmasked_length(const cs_objective *objective, int64_t s) CS_MUST_CHECK;
-cs_status cs_check_gvp_length(const cs_objective *objective, int64_t s) CS_MUST_CHECK;
-cs_status cs_check_file_length(const cs_objective *objective, int64_t s) CS_MUST_CHECK;
 bool cs_given_unmasked(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
 bool cs_given_any(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
-cs_pairs_form cs_form_gvp(const cs_objective *objective);
-cs_status cs_predicted_gvp(const cs_objective *objective, int64_t s, double *out) CS_MUST_CHECK;
-bool cs_given_gvp(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
-bool cs_given_file(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
-
-/* enumerate.c: numbers of plans, and their enumeration. */
-cs_status cs_count_groups(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
-cs_status cs_count_offsets(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
-cs_status cs_count_masks(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
-cs_status cs_count_subsets(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
-cs_status cs_count_orders(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
-cs_status cs_count_gvp(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
-cs_status cs_count_file(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
-cs_status cs_visit_groups(cs_enumeration *e) CS_MUST_CHECK;
-cs_status cs_visit_offsets(cs_enumeration *e) CS_MUST_CHECK;
-cs_status cs_visit_masks(cs_enumeration *e) CS_MUST_CHECK;
-cs_status cs_visit_bernoulli(cs_enumeration *e) CS_MUST_CHECK;
-cs_status cs_visit_orders(cs_enumeration *e) CS_MUST_CHECK;
-cs_status cs_visit_gvp(cs_enumeration *e) CS_MUST_CHECK;
-cs_status cs_visit_file(cs_enumeration *e) CS_MUST_CHECK;
 
 /* All arrangements of the ascending labels in e->plan, which share `probability` equally; weighted
  * by cs_plan_weigh. */
 cs_status cs_visit_arrangements(cs_enumeration *e, double probability) CS_MUST_CHECK;
 
-/* plan.c: samplers. */
-cs_status cs_sample_groups(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
-cs_status cs_sample_offset(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
-cs_status cs_sample_masks(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
-cs_status cs_sample_bernoulli(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
-cs_status cs_sample_order(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
-cs_status cs_sample_gvp(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
-cs_status cs_sample_file(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
-cs_status cs_train_diverse(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
-
 /* Fills an initialised plan. Weights of groups that are filled already: every token of a group >= 1
  * is predicted, with weight 1 or (mask) an equal share of 1. A plan whose first group is the whole
  * sequence predicts nothing without an empty prefix. */
 void cs_plan_weigh(const cs_objective *objective, cs_plan *plan);
-
-/* One target from a prefix: groups 0 | 1, weight 1 on the target only. */
-void cs_plan_one_target(cs_plan *plan, int64_t prefix, int64_t target);
 
 /* Groups of a fixed order: `first` positions, then groups of `size`; the first group is given, or
  * predicted from an empty prefix. */
@@ -92,16 +55,9 @@ void cs_plan_fixed_groups(const cs_objective *objective, int64_t first, int64_t 
 int64_t cs_plan_diverse_firsts(const cs_objective *objective, int64_t s);
 void cs_plan_diverse(const cs_objective *objective, int64_t choice, cs_plan *plan);
 
-/* A plan of a file, with weights scaled to sum to 1 under `mask`. */
-void cs_plan_copy_weighted(const cs_objective *objective, const cs_plan *from, cs_plan *plan);
-
 /* pairs.c, pairs_sets.c: exact events into *pairs, whose length is set. The caller frees it, also
- * on failure. */
-cs_status cs_pairs_of_offsets(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
-cs_status cs_pairs_of_groups(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
+ * on failure. Of a plan file; from the distribution of sizes: the invariant form. */
 cs_status cs_pairs_of_file(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
-
-/* The invariant form, from the distribution of sizes. */
 cs_status cs_pairs_of_sizes(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
 
 /* The expected number of predicted tokens where the row has it or the number of given tokens is
@@ -140,23 +96,17 @@ typedef struct cs_size_visitor {
     void *ctx;
 } cs_size_visitor;
 
+/* Sizes of no weight are not events. */
+static inline bool cs_size_visit(const cs_size_visitor *v, int64_t m, long double c)
+{
+    return !(c > 0) || v->visit(v->ctx, m, c);
+}
+
 cs_status cs_sizes_unmasked(const cs_objective *o, int64_t s, const cs_size_visitor *v,
                             cs_size_facts *facts) CS_MUST_CHECK;
-cs_status cs_sizes_bernoulli(const cs_objective *o, int64_t s, const cs_size_visitor *v,
-                             cs_size_facts *facts) CS_MUST_CHECK;
-cs_status cs_sizes_permuted(const cs_objective *o, int64_t s, const cs_size_visitor *v,
-                            cs_size_facts *facts) CS_MUST_CHECK;
-cs_status cs_sizes_gvp(const cs_objective *o, int64_t s, const cs_size_visitor *v,
-                       cs_size_facts *facts) CS_MUST_CHECK;
-double cs_bernoulli_predict_probability(const cs_objective *objective, int64_t s);
-double cs_group_predict_probability(const cs_objective *objective, int64_t s);
 
-/* enumerate.c: Target weights to factors, in place; whether any is not 1. */
+/* Target weights to factors, in place; whether any is not 1. */
 bool cs_target_level(int64_t s, double *w);
 
-/* mix.c: shares of the parts at length s, which sum to 1, and the next part after number *j with a
- * positive share there, with its parameters at s and the event weight and empty prefix of the
- * mixture; false after the last. */
+/* mix.c: shares of the parts at length s, which sum to 1. */
 cs_status cs_mix_shares(const cs_objective *o, int64_t s, double *share) CS_MUST_CHECK;
-bool cs_mix_next(const cs_objective *o, int64_t s, const double *share, int64_t *j,
-                 cs_objective *part);

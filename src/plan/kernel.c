@@ -12,7 +12,6 @@
 #include "base/auto.h"
 #include "base/vector_ops.h"
 
-#include "base/mem.h"
 #include "base/threads.h"
 #include "plan/count.h"
 #include "plan/distributions_private.h"
@@ -98,7 +97,8 @@ static void add_set(const cs_pairs *pairs, int64_t e, int64_t end, double *w, do
 cs_status cs_kernel_diagonals(const cs_pairs *pairs, double *r)
 {
     int64_t s = pairs->length, reach = cs_kernel_reach(pairs);
-    double on = 0, off = 0, *w = cs_alloc(s, sizeof *w);
+    double on = 0, off = 0;
+    CS_AUTO_FREE double *w = cs_alloc(s, sizeof *w);
     if (!w) return CS_ERR_MEMORY;
     cs_kernel_invariant(pairs, &on, &off);
     for (int64_t i = 0; i < (reach + 1) * s; ++i) {
@@ -111,7 +111,6 @@ cs_status cs_kernel_diagonals(const cs_pairs *pairs, double *r)
         e = end;
         status = cs_interrupt_check();
     }
-    cs_free(w);
     return status;
 }
 

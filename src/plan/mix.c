@@ -15,7 +15,6 @@
 
 #include "base/auto.h"
 #include "base/enum_names.h"
-#include "base/mem.h"
 #include "plan/distributions_private.h"
 #include "plan/mix_private.h"
 #include "plan/ratio.h"
@@ -99,8 +98,10 @@ static cs_status part_at(const cs_objective *o, int64_t j, int64_t s, cs_objecti
     return status == CS_ERR_USAGE ? blame_values(of, s) : status;
 }
 
-bool cs_mix_next(const cs_objective *o, int64_t s, const double *share, int64_t *j,
-                 cs_objective *part)
+/* The next part after number *j with a positive share at length s, with its parameters there and the event
+ * weight and empty prefix of the mixture; false after the last. */
+static bool next_part(const cs_objective *o, int64_t s, const double *share, int64_t *j,
+                      cs_objective *part)
 {
     do {
         ++*j;
@@ -241,7 +242,7 @@ static bool given(const cs_objective *o, int64_t s, int64_t *lo, int64_t *hi)
         bool here = false;
         if (cs_objective_exists(o, l, &here) != CS_OK) cs_reason_clear();
         here = here && cs_mix_shares(o, l, share) == CS_OK;
-        for (int64_t j = -1; here && cs_mix_next(o, l, share, &j, &part);) {
+        for (int64_t j = -1; here && next_part(o, l, share, &j, &part);) {
             int64_t least = 0, most = 0;
             exists = cs_objective_given(&part, l, &least, &most) || exists;
             predicted = l - least > predicted ? l - least : predicted;
@@ -264,7 +265,7 @@ static bool mix_clamps(const cs_objective *o, int64_t s, cs_objective *which)
     double share[CS_MIX_PARTS];
     cs_objective part;
     bool exists = cs_mix_shares(o, s, share) == CS_OK, clamps = false;
-    for (int64_t j = -1; exists && !clamps && cs_mix_next(o, s, share, &j, &part);) {
+    for (int64_t j = -1; exists && !clamps && next_part(o, s, share, &j, &part);) {
         clamps = cs_objective_clamps(&part, s, which);
     }
     cs_reason_clear(); /* a length without shares is said where it is counted */
@@ -290,7 +291,7 @@ static double predict_probability(const cs_objective *o, int64_t s)
     double share[CS_MIX_PARTS], sum = 0;
     cs_objective part;
     bool exists = cs_mix_shares(o, s, share) == CS_OK;
-    for (int64_t j = -1; exists && cs_mix_next(o, s, share, &j, &part);) {
+    for (int64_t j = -1; exists && next_part(o, s, share, &j, &part);) {
         sum += share[j] * cs_objective_predict_probability(&part, s);
     }
     return sum;
@@ -302,7 +303,7 @@ static cs_status predicted(const cs_objective *o, int64_t s, double *out)
     cs_objective part;
     cs_status status = cs_mix_shares(o, s, share);
     *out = 0;
-    for (int64_t j = -1; status == CS_OK && cs_mix_next(o, s, share, &j, &part);) {
+    for (int64_t j = -1; status == CS_OK && next_part(o, s, share, &j, &part);) {
         double predicted = 0;
         status = cs_objective_predicted(&part, s, &predicted);
         *out += share[j] * predicted;
@@ -328,7 +329,7 @@ static cs_status count_plans(const cs_objective *o, int64_t s, double *count)
     cs_objective part;
     cs_status status = cs_mix_shares(o, s, share);
     *count = 0;
-    for (int64_t j = -1; status == CS_OK && cs_mix_next(o, s, share, &j, &part);) {
+    for (int64_t j = -1; status == CS_OK && next_part(o, s, share, &j, &part);) {
         double plans = 0;
         status = row_of(&part).count(&part, s, &plans);
         *count += plans;
@@ -358,7 +359,7 @@ static cs_status visit(cs_enumeration *e)
     double share[CS_MIX_PARTS];
     cs_objective part;
     cs_status status = cs_mix_shares(o, s, share);
-    for (int64_t j = -1; status == CS_OK && cs_mix_next(o, s, share, &j, &part);) {
+    for (int64_t j = -1; status == CS_OK && next_part(o, s, share, &j, &part);) {
         passing p = {e, &part, share[j]};
         cs_enumeration inner = {.objective = &part, .plan = e->plan, .visit = pass_on, .ctx = &p};
         status = row_of(&part).visit(&inner);
@@ -371,7 +372,7 @@ static cs_status draw_part(const cs_objective *o, int64_t s, cs_rng *rng, cs_obj
     double share[CS_MIX_PARTS], u = cs_rng_uniform(rng), below = 0;
     cs_status status = cs_mix_shares(o, s, share);
     /* the last one when shares sum to just below 1 */
-    for (int64_t j = -1; status == CS_OK && below <= u && cs_mix_next(o, s, share, &j, part);) {
+    for (int64_t j = -1; status == CS_OK && below <= u && next_part(o, s, share, &j, part);) {
         below += share[j];
     }
     return status;
@@ -414,7 +415,7 @@ static cs_status pairs_of(const cs_objective *o, int64_t s, cs_pairs *pairs)
     double share[CS_MIX_PARTS] = {0}, weight[CS_MIX_PARTS] = {0};
     cs_objective part;
     cs_status status = distribution ? cs_mix_shares(o, s, share) : CS_ERR_MEMORY;
-    for (int64_t j = -1; status == CS_OK && cs_mix_next(o, s, share, &j, &part);) {
+    for (int64_t j = -1; status == CS_OK && next_part(o, s, share, &j, &part);) {
         status = weight_of(&part, s, &weight[j]);
         if (status == CS_OK) status = cs_pairs_of(&part, s, &distribution[j]);
         status = cs_blame(status, "%s (%s)", o->file->part[j].where, cs_objective_name(part.kind));

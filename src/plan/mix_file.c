@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "io/json.h"
 #include "io/number.h"
 #include "plan/distributions_private.h"

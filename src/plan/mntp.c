@@ -7,7 +7,6 @@
  * one a begin token precedes the text, any token may be masked, and the distribution is that of
  * masked. */
 #include "base/auto.h"
-#include "base/mem.h"
 #include "plan/count.h"
 #include "plan/distributions_private.h"
 

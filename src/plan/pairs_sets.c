@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/vector_ops.h"
 #include "plan/count.h"
 #include "plan/distributions_private.h"
@@ -227,7 +226,8 @@ cs_status cs_pairs_expand(cs_pairs *pairs, int64_t limit)
                                    .predicted = pairs->predicted,
                                    .denominator = pairs->denominator,
                                    .clamped = pairs->clamped};
-    cs_pairs sized = distribution, both = distribution, *done = pairs->events > 0 ? &both : &sized;
+    CS_AUTO(cs_pairs) sized = distribution, both = distribution;
+    cs_pairs *done = pairs->events > 0 ? &both : &sized;
     cs_status status = expand_sizes(pairs, &sized);
     if (status == CS_OK && done == &both)
         status = add_listed((const cs_pairs[]){*pairs, sized}, (const double[]){1, 1}, 2, 1, &both);
@@ -236,8 +236,6 @@ cs_status cs_pairs_expand(cs_pairs *pairs, int64_t limit)
         *pairs = *done;
         *done = before;
     }
-    cs_pairs_free(&sized);
-    cs_pairs_free(&both);
     return status;
 }
 

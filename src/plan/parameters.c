@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/enum_names.h"
-#include "base/mem.h"
 #include "io/number.h"
 #include "io/parse.h"
 #include "plan/distributions_private.h"
@@ -429,15 +428,6 @@ cs_status cs_check_offset(const cs_objective *o)
         return lacks(o, "offset weights (offset-weights: uniform:T, power:A or mix:L)");
     }
     return check_offset(o->offset, o->offset_value);
-}
-
-cs_status cs_check_gvp(const cs_objective *o)
-{
-    if (o->groups >= 1) {
-        return CS_OK;
-    }
-    return o->groups == -1 ? lacks(o, "a number of groups (groups)")
-                           : cs_fail(CS_ERR_USAGE, "gvp: groups %" PRId64 " is below 1", o->groups);
 }
 
 /* --- by name --- */

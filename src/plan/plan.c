@@ -1,21 +1,20 @@
-/* Drawing plans, and their attention masks.
+/* Drawing plans, and visiting every plan of an objective with its probability, by brute force: the
+ * definition that the closed sums of pairs.c are tested against.
  *
- * A permutation-invariant plan is its group labels in order of z, shuffled: a uniform permutation
- * of the labels over the positions is a uniform order z. Boundaries are drawn by selection
- * sampling (Knuth, TAOCP 2, 3.4.2, Algorithm S): sorted as they come, without scratch, O(s).
+ * A permutation-invariant plan is its group labels in order of z (0..0 1..1 2..2), shuffled: a
+ * uniform permutation of the labels over the positions is a uniform order z. So all distinct
+ * arrangements of given labels are equally likely. They are visited in lexicographic order by the
+ * usual next-permutation step.
  */
 #include "plan/plan.h"
 
-#include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "base/vector_ops.h"
+#include "base/auto.h"
+#include "plan/count.h"
 #include "plan/distributions_private.h"
-#include "plan/gvp.h"
-#include "plan/offsets.h"
-#include "plan/plan_file.h"
 
 cs_status cs_plan_init(cs_plan *plan, int64_t length)
 {
@@ -58,15 +57,6 @@ void cs_plan_weigh(const cs_objective *objective, cs_plan *plan)
     }
 }
 
-void cs_plan_one_target(cs_plan *plan, int64_t prefix, int64_t target)
-{
-    plan->groups = 1;
-    for (int64_t i = 0; i < plan->length; ++i) {
-        plan->group[i] = i >= prefix;
-        plan->weight[i] = i == target;
-    }
-}
-
 void cs_plan_fixed_groups(const cs_objective *objective, int64_t first, int64_t size, cs_plan *plan)
 {
     int64_t start = objective->empty_prefix != CS_PREFIX_NONE; /* group of position 0 */
@@ -74,158 +64,6 @@ void cs_plan_fixed_groups(const cs_objective *objective, int64_t first, int64_t 
         plan->group[i] = (int32_t)(i < first ? start : start + 1 + (i - first) / size);
     }
     plan->groups = plan->group[plan->length - 1];
-}
-
-int64_t cs_plan_diverse_firsts(const cs_objective *objective, int64_t s)
-{
-    int64_t prefixes = objective->empty_prefix == CS_PREFIX_NONE ? s - 1 : s;
-    return objective->t < prefixes ? objective->t : prefixes;
-}
-
-void cs_plan_diverse(const cs_objective *objective, int64_t choice, cs_plan *plan)
-{
-    int64_t s = plan->length, t = objective->t;
-    int64_t none = objective->empty_prefix == CS_PREFIX_NONE; /* no prefix of length 0 */
-    double group_weight = (double)cs_plan_diverse_firsts(objective, s);
-    if (objective->event_weight == CS_EVENT_MASK) {
-        group_weight /= (double)(s - none);
-    }
-    for (int64_t i = 0, first = choice + none; i < s; ++i) {
-        int64_t before = i < first ? 0 : (i - first) / t; /* full groups before that of i */
-        int64_t left = s - first - before * t;
-        plan->group[i] = (int32_t)(i < first ? 0 : before + 1);
-        plan->weight[i] = i < first ? 0 : group_weight / (double)(left < t ? left : t);
-    }
-    plan->groups = plan->group[s - 1];
-}
-
-cs_status cs_sample_offset(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
-{
-    int64_t s = plan->length, first = objective->empty_prefix == CS_PREFIX_NONE ? 1 : 0;
-    const cs_offsets offsets = {.distribution = cs_distance_of(objective, s), .longest = s};
-    int64_t prefix = first + cs_rng_below(rng, s - first);
-    int64_t d = cs_offsets_draw(&offsets, s - prefix, rng);
-    cs_plan_one_target(plan, prefix, prefix + d - 1);
-    return CS_OK;
-}
-
-/* ar: groups of one after a first of one; group-ar: groups of t after a first of 1..t. */
-cs_status cs_sample_groups(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
-{
-    if (objective->kind == CS_OBJ_AR) {
-        cs_plan_fixed_groups(objective, 1, 1, plan);
-        return CS_OK;
-    }
-    int64_t firsts = objective->t < plan->length ? objective->t : plan->length;
-    cs_plan_fixed_groups(objective, 1 + cs_rng_below(rng, firsts), objective->t, plan);
-    return CS_OK;
-}
-
-/* Labels in order of z: 0 up to n_0 - 1, 1 up to n_1 - 1, ... for boundaries drawn at random. */
-static void draw_gvp_labels(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
-{
-    int64_t s = plan->length, groups = objective->groups;
-    bool mixed = objective->segmentation == CS_SEGMENT_MIXED;
-    int64_t last = mixed ? cs_gvp_draw_last(s, groups, rng) : s;
-    int64_t needed = mixed ? groups - 1 : groups; /* distinct draws from 1..last-1 */
-    int32_t label = 0;
-    plan->group[0] = 0;
-    for (int64_t j = 1; j < s; ++j) {
-        if (j == last) {
-            ++label;
-        } else if (j < last && needed > 0 && cs_rng_below(rng, last - j) < needed) {
-            ++label;
-            --needed;
-        }
-        plan->group[j] = label;
-    }
-}
-
-static void fixed_gvp_labels(int64_t groups, cs_plan *plan)
-{
-    int32_t label = 0;
-    for (int64_t j = 0; j < plan->length; ++j) {
-        label += j == cs_gvp_fixed(plan->length, groups, label);
-        plan->group[j] = label;
-    }
-}
-
-cs_status cs_sample_bernoulli(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
-{
-    plan->groups = 1;
-    for (int64_t i = 0; i < plan->length; ++i) {
-        plan->group[i] = cs_rng_uniform(rng) < objective->mask_ratio_lo;
-    }
-    return CS_OK;
-}
-
-cs_status cs_sample_order(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
-{
-    cs_plan_fixed_groups(objective, 1, 1, plan);
-    cs_rng_shuffle(rng, plan->length, plan->group);
-    return CS_OK;
-}
-
-cs_status cs_sample_gvp(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
-{
-    plan->groups = objective->groups;
-    if (objective->segmentation == CS_SEGMENT_FIXED) {
-        fixed_gvp_labels(objective->groups, plan);
-    } else {
-        draw_gvp_labels(objective, rng, plan);
-    }
-    if (objective->permutation == CS_PERMUTE_UNIFORM) {
-        cs_rng_shuffle(rng, plan->length, plan->group);
-    }
-    return CS_OK;
-}
-
-cs_status cs_sample_masks(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
-{
-    int64_t s = plan->length, lo, hi;
-    cs_status status = cs_objective_unmasked(objective, s, &lo, &hi);
-    if (status != CS_OK) return status;
-    int64_t m = lo + cs_rng_below(rng, hi - lo + 1);
-    plan->groups = 1;
-    for (int64_t i = 0; i < s; ++i) {
-        plan->group[i] = i >= m;
-    }
-    cs_rng_shuffle(rng, s, plan->group);
-    return CS_OK;
-}
-
-cs_status cs_sample_file(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
-{
-    const cs_plan_file *file = objective->file;
-    double u = cs_rng_uniform(rng), below = 0;
-    const cs_plan *drawn = NULL;
-    for (int64_t p = 0; p < file->plans && below <= u; ++p) {
-        if (file->plan[p].length == plan->length) {
-            below += file->probability[p];
-            drawn = &file->plan[p]; /* the last one when probabilities sum to just below 1 */
-        }
-    }
-    assert(drawn); /* the objective exists at this length */
-    cs_plan_copy_weighted(objective, drawn, plan);
-    return CS_OK;
-}
-
-void cs_plan_copy_weighted(const cs_objective *objective, const cs_plan *from, cs_plan *plan)
-{
-    const double sum = cs_total(plan->length, from->weight);
-    plan->groups = from->groups;
-    for (int64_t i = 0; i < plan->length; ++i) {
-        plan->group[i] = from->group[i];
-        plan->weight[i] =
-            objective->event_weight == CS_EVENT_MASK ? from->weight[i] / sum : from->weight[i];
-    }
-}
-
-cs_status cs_train_diverse(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
-{
-    cs_plan_diverse(objective, cs_rng_below(rng, cs_plan_diverse_firsts(objective, plan->length)),
-                    plan);
-    return CS_OK;
 }
 
 /* Of the whole objective, not again of a part of a mixture. */
@@ -284,5 +122,117 @@ cs_status cs_plan_sample_training(const cs_objective *objective, cs_rng *rng, cs
     cs_status status = check_plan(objective, plan);
     if (status == CS_OK) status = row->train(objective, rng, plan);
     if (status == CS_OK) level(objective, plan);
+    return status;
+}
+
+/* --- all plans, one after another --- */
+
+/* s! / prod sizes!, from the group sizes of a plan's labels. */
+static double arrangements(const cs_plan *plan)
+{
+    double count = 1;
+    for (int64_t i = 0, run = 0; i < plan->length; ++i) {
+        run = i > 0 && plan->group[i] == plan->group[i - 1] ? run + 1 : 1;
+        count = count * (double)(i + 1) / (double)run;
+    }
+    return count;
+}
+
+cs_status cs_visit_arrangements(cs_enumeration *e, double probability)
+{
+    double each = probability / arrangements(&e->plan);
+    cs_status status = CS_OK;
+    do {
+        cs_plan_weigh(e->objective, &e->plan);
+        status = e->visit(e->ctx, &e->plan, each);
+    } while (status == CS_OK && cs_next_arrangement(e->plan.length, e->plan.group));
+    return status;
+}
+
+/* --- uniform target weights: sums over all plans --- */
+
+bool cs_target_level(int64_t s, double *w)
+{
+    const double rounding = 1e-12;
+    double sum = 0, low = INFINITY, high = 0;
+    int64_t n = 0;
+    for (int64_t k = 0; k < s; ++k) {
+        sum += w[k];
+        n += w[k] > 0;
+        low = w[k] > 0 ? fmin(low, w[k]) : low;
+        high = fmax(high, w[k]);
+    }
+    bool level = high - low <= rounding * high;
+    for (int64_t k = 0; k < s; ++k) {
+        w[k] = level ? 1 : w[k] > 0 ? sum / (double)n / w[k] : 0;
+    }
+    return !level;
+}
+
+typedef struct {
+    double *factor;
+    double *weight; /* of the current plan, which is filled anew each time */
+    cs_plan_visit visit;
+    void *ctx;
+} leveling;
+
+static cs_status add_targets(void *ctx, const cs_plan *plan, double probability)
+{
+    const leveling *level = ctx;
+    for (int64_t k = 0; k < plan->length; ++k) {
+        level->factor[k] += probability * plan->weight[k];
+    }
+    return CS_OK;
+}
+
+static cs_status visit_leveled(void *ctx, const cs_plan *plan, double probability)
+{
+    const leveling *level = ctx;
+    for (int64_t k = 0; k < plan->length; ++k) {
+        level->weight[k] *= level->factor[k];
+    }
+    return level->visit(level->ctx, plan, probability);
+}
+
+static cs_status visit_all_leveled(cs_enumeration *e)
+{
+    const cs_objective_row *row = cs_objective_table(e->objective->kind);
+    cs_objective plain = *e->objective;
+    CS_AUTO_FREE double *factor = cs_calloc(e->plan.length, sizeof *factor);
+    leveling level = {factor, e->plan.weight, e->visit, e->ctx};
+    cs_enumeration inner = {
+        .objective = &plain, .plan = e->plan, .visit = add_targets, .ctx = &level};
+    plain.target_weight = CS_TARGETS_PLAN;
+    cs_status status = factor ? row->visit(&inner) : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        (void)cs_target_level(e->plan.length, factor);
+        inner.visit = visit_leveled;
+        inner.plan = e->plan;
+        status = row->visit(&inner);
+    }
+    return status;
+}
+
+cs_status cs_plan_enumerate(const cs_objective *objective, int64_t length, int64_t limit,
+                            cs_plan_visit visit, void *ctx)
+{
+    const cs_objective_row *row;
+    double count = 0;
+    cs_enumeration e = {.objective = objective, .visit = visit, .ctx = ctx};
+    cs_status status = cs_objective_check(objective);
+    if (status == CS_OK) status = cs_objective_check_length(objective, length);
+    if (status != CS_OK) return status;
+    row = cs_objective_table(objective->kind);
+    status = row->count(objective, length, &count);
+    if (status == CS_OK && count > (double)limit)
+        status = cs_fail(CS_ERR_USAGE,
+                         "%s at length %" PRId64 " has %.15g plans, but at most %" PRId64
+                         " can be enumerated",
+                         cs_objective_name(objective->kind), length, count, limit);
+    if (status == CS_OK && (status = cs_plan_init(&e.plan, length)) == CS_OK) {
+        status =
+            objective->target_weight == CS_TARGETS_UNIFORM ? visit_all_leveled(&e) : row->visit(&e);
+        cs_plan_free(&e.plan);
+    }
     return status;
 }

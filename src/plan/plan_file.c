@@ -2,6 +2,7 @@
  * as the pages count positions. */
 #include "plan/plan_file.h"
 
+#include <assert.h>
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -10,7 +11,7 @@
 
 #include "base/auto.h"
 #include "base/hash.h"
-#include "base/mem.h"
+#include "base/vector_ops.h"
 #include "io/json.h"
 #include "plan/distributions_private.h"
 #include "plan/mix_private.h"
@@ -225,7 +226,9 @@ cs_status cs_plan_file_digest(const cs_plan_file *file, char hex[65])
     return text || file->inputs == 0 ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for plans");
 }
 
-cs_status cs_check_file(const cs_objective *o)
+/* --- the objective --- */
+
+static cs_status check(const cs_objective *o)
 {
     if (!o->file) {
         return cs_fail(CS_ERR_USAGE, "objective file needs a plan file: file(plan-file=FILE)");
@@ -239,7 +242,7 @@ cs_status cs_check_file(const cs_objective *o)
 }
 
 /* Plans of length s in the file, at least one. */
-cs_status cs_check_file_length(const cs_objective *o, int64_t s)
+static cs_status check_length(const cs_objective *o, int64_t s)
 {
     for (int64_t p = 0; p < o->file->plans; ++p) {
         if (o->file->plan[p].length == s) {
@@ -250,7 +253,7 @@ cs_status cs_check_file_length(const cs_objective *o, int64_t s)
 }
 
 /* Of all plans up to length s, so that the most predicted tokens rise with it. */
-bool cs_given_file(const cs_objective *o, int64_t s, int64_t *lo, int64_t *hi)
+static bool given(const cs_objective *o, int64_t s, int64_t *lo, int64_t *hi)
 {
     int64_t most = 0;
     for (int64_t p = 0; p < o->file->plans; ++p) {
@@ -265,3 +268,70 @@ bool cs_given_file(const cs_objective *o, int64_t s, int64_t *lo, int64_t *hi)
     *hi = s;
     return true;
 }
+
+static cs_status count_plans(const cs_objective *o, int64_t s, double *count)
+{
+    *count = 0;
+    for (int64_t p = 0; p < o->file->plans; ++p) {
+        *count += o->file->plan[p].length == s;
+    }
+    return CS_OK;
+}
+
+/* With weights scaled to sum to 1 under `mask`. */
+static void copy_weighted(const cs_objective *objective, const cs_plan *from, cs_plan *plan)
+{
+    const double sum = cs_total(plan->length, from->weight);
+    plan->groups = from->groups;
+    for (int64_t i = 0; i < plan->length; ++i) {
+        plan->group[i] = from->group[i];
+        plan->weight[i] =
+            objective->event_weight == CS_EVENT_MASK ? from->weight[i] / sum : from->weight[i];
+    }
+}
+
+static cs_status visit(cs_enumeration *e)
+{
+    const cs_plan_file *file = e->objective->file;
+    cs_status status = CS_OK;
+    for (int64_t p = 0; p < file->plans && status == CS_OK; ++p) {
+        if (file->plan[p].length == e->plan.length) {
+            copy_weighted(e->objective, &file->plan[p], &e->plan);
+            status = e->visit(e->ctx, &e->plan, file->probability[p]);
+        }
+    }
+    return status;
+}
+
+static cs_status sample(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
+{
+    const cs_plan_file *file = objective->file;
+    double u = cs_rng_uniform(rng), below = 0;
+    const cs_plan *drawn = NULL;
+    for (int64_t p = 0; p < file->plans && below <= u; ++p) {
+        if (file->plan[p].length == plan->length) {
+            below += file->probability[p];
+            drawn = &file->plan[p]; /* the last one when probabilities sum to just below 1 */
+        }
+    }
+    assert(drawn); /* the objective exists at this length */
+    copy_weighted(objective, drawn, plan);
+    return CS_OK;
+}
+
+const cs_objective_row cs_row_FILE = {
+    .summary = "plans with probabilities from a JSON file",
+    .plans = "any",
+    .source = "docs/reference/plan-files.md",
+    .takes = "plan-file",
+    .shape = CS_PAIRS_SETS,
+    .reads = CS_ROWS_GROUPS,
+    .weighting = CS_WEIGHTS_OWN,
+    .check = check,
+    .check_length = check_length,
+    .given = given,
+    .count = count_plans,
+    .visit = visit,
+    .sample = sample,
+    .pairs = cs_pairs_of_file,
+};

@@ -4,7 +4,6 @@
 #include "plan/position_weights.h"
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/threads.h"
 
 /* The invariant part of both weights. */

@@ -1,4 +1,5 @@
-/* Sizes of conditioning sets of permutation-invariant objectives (objectives.md).
+/* Permutation-invariant objectives: masked, variable-masked, bernoulli-masked, permuted-ar, diffusion, and
+ * the sizes of conditioning sets of such objectives (objectives.md).
  *
  * Each distribution is a formula or a recurrence in m, so that nothing is stored. Under `mask`
  * weights c(m) shares the plan's weight among its tokens. A plan that predicts nothing (a Bernoulli
@@ -8,16 +9,8 @@
 
 #include <math.h>
 
-#include "base/mem.h"
 #include "plan/count.h"
 #include "plan/distributions_private.h"
-#include "plan/gvp.h"
-
-/* Sizes of no weight are not events. */
-static bool visit_size(const cs_size_visitor *v, int64_t m, long double c)
-{
-    return !(c > 0) || v->visit(v->ctx, m, c);
-}
 
 /* lcm over m = lo..hi of C(s, m), or of C(s, m) (s - m): denominators of P(S, k) / c(m). */
 static int64_t binomial_lcm(int64_t s, int64_t lo, int64_t hi, bool times_targets)
@@ -42,7 +35,7 @@ cs_status cs_sizes_unmasked(const cs_objective *o, int64_t s, const cs_size_visi
     bool shared = mask && count > 1;
     int64_t scale = shared ? cs_small_product(count, count) : count;
     facts->denominator = cs_small_product(scale, binomial_lcm(s, lo, hi, shared));
-    for (int64_t m = lo; m <= hi && visit_size(v, m, mask ? 1 : (long double)(s - m)); ++m) {
+    for (int64_t m = lo; m <= hi && cs_size_visit(v, m, mask ? 1 : (long double)(s - m)); ++m) {
     }
     return CS_OK;
 }
@@ -56,13 +49,13 @@ static bool describe_bernoulli(const cs_objective *o, int64_t s, const cs_size_v
     }
     long double tokens = weight * (long double)(s - m);
     *targets += tokens;
-    return visit_size(v, m, o->event_weight == CS_EVENT_MASK ? weight : tokens);
+    return cs_size_visit(v, m, o->event_weight == CS_EVENT_MASK ? weight : tokens);
 }
 
 /* The binomial distribution of m from its mode outwards, by ratios: no logarithms, no underflow
  * where it matters. */
-cs_status cs_sizes_bernoulli(const cs_objective *o, int64_t s, const cs_size_visitor *v,
-                             cs_size_facts *facts)
+static cs_status sizes_bernoulli(const cs_objective *o, int64_t s, const cs_size_visitor *v,
+                                 cs_size_facts *facts)
 {
     long double rho = o->mask_ratio_lo, odds = (1 - rho) / rho, sum = 0, targets = 0, weight = 1;
     int64_t mode = (int64_t)((long double)(s + 1) * (1 - rho));
@@ -83,85 +76,259 @@ cs_status cs_sizes_bernoulli(const cs_objective *o, int64_t s, const cs_size_vis
     return CS_OK;
 }
 
-double cs_bernoulli_predict_probability(const cs_objective *o, int64_t s)
+static double bernoulli_predict_probability(const cs_objective *o, int64_t s)
 {
     double rho = o->mask_ratio_lo,
            all = o->empty_prefix == CS_PREFIX_NONE ? pow(rho, (double)s) : 0;
     return 1 - pow(1 - rho, (double)s) - all;
 }
 
-cs_status cs_sizes_permuted(const cs_objective *o, int64_t s, const cs_size_visitor *v,
-                            cs_size_facts *facts)
+static cs_status sizes_permuted(const cs_objective *o, int64_t s, const cs_size_visitor *v,
+                                cs_size_facts *facts)
 {
     int64_t first = o->empty_prefix == CS_PREFIX_NONE ? 1 : 0;
     facts->predicted = (double)(s - first);
     facts->denominator = cs_small_lcm_to(s); /* C(s, m) (s - m) = s C(s-1, m) */
-    for (int64_t m = first; m < s && visit_size(v, m, 1); ++m) {
+    for (int64_t m = first; m < s && cs_size_visit(v, m, 1); ++m) {
     }
     return CS_OK;
 }
 
-static void gvp_fixed_sizes(const cs_objective *o, int64_t s, const cs_size_visitor *v,
-                            cs_size_facts *facts)
-{
-    int64_t targets = s - cs_gvp_fixed(s, o->groups, 0);
-    bool mask = o->event_weight == CS_EVENT_MASK, go_on = true;
-    facts->predicted = (double)targets;
-    facts->denominator = 1;
-    for (int64_t i = 0; i < o->groups && go_on; ++i) {
-        int64_t m = cs_gvp_fixed(s, o->groups, i), gap = cs_gvp_fixed(s, o->groups, i + 1) - m;
-        if (facts->denominator > 0) {
-            int64_t events = cs_small_product(cs_small_binomial(s, m), s - m);
-            int64_t each = events > 0 ? events / cs_gcd(events, gap) : 0;
-            facts->denominator = cs_small_lcm(facts->denominator, each);
-        }
-        go_on = visit_size(v, m, (long double)gap / (mask ? (long double)targets : 1));
-    }
-}
+/* --- plans --- */
 
-/* Random and mixed. */
-static cs_status gvp_drawn_sizes(const cs_objective *o, int64_t s, const cs_size_visitor *v,
-                                 cs_size_facts *facts)
+static cs_status count_masks(const cs_objective *o, int64_t s, double *count)
 {
-    if (o->event_weight == CS_EVENT_TOKEN) {
-        if (o->segmentation == CS_SEGMENT_RANDOM) {
-            facts->denominator =
-                cs_small_product(cs_small_binomial(s - 1, o->groups), cs_small_lcm_to(s));
-        }
-        cs_gvp_draw distribution = cs_gvp_draw_start(o, s);
-        while (cs_gvp_draw_next(&distribution) && visit_size(v, distribution.m, distribution.c)) {
-        }
-        facts->predicted = (double)distribution.predicted;
-        facts->clamped = (double)distribution.clamped;
-        return CS_OK;
+    int64_t lo, hi;
+    cs_status status = cs_objective_unmasked(o, s, &lo, &hi);
+    *count = 0;
+    for (int64_t m = lo; status == CS_OK && m <= hi; ++m) {
+        *count += cs_binomial(s, m);
     }
-    long double predicted, *c = cs_alloc(s + 1, sizeof *c);
-    cs_status status = c ? cs_gvp_mask_sizes(o, s, c, &predicted, &facts->clamped) : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        facts->predicted = (double)predicted;
-        for (int64_t m = 0; m < s && visit_size(v, m, c[m]); ++m) {
-        }
-    }
-    cs_free(c);
     return status;
 }
 
-cs_status cs_sizes_gvp(const cs_objective *o, int64_t s, const cs_size_visitor *v,
-                       cs_size_facts *facts)
+/* Sets of m given positions, of total probability p. */
+static cs_status visit_sets(cs_enumeration *e, int64_t m, double p)
 {
-    if (o->segmentation != CS_SEGMENT_FIXED) {
-        return gvp_drawn_sizes(o, s, v, facts);
+    e->plan.groups = 1;
+    for (int64_t i = 0; i < e->plan.length; ++i) {
+        e->plan.group[i] = i >= m;
     }
-    gvp_fixed_sizes(o, s, v, facts);
+    return cs_visit_arrangements(e, p);
+}
+
+static cs_status visit_masks(cs_enumeration *e)
+{
+    int64_t lo, hi;
+    cs_status status = cs_objective_unmasked(e->objective, e->plan.length, &lo, &hi);
+    for (int64_t m = lo; status == CS_OK && m <= hi; ++m) {
+        status = visit_sets(e, m, 1 / (double)(hi - lo + 1));
+    }
+    return status;
+}
+
+static cs_status sample_masks(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
+{
+    int64_t s = plan->length, lo, hi;
+    cs_status status = cs_objective_unmasked(objective, s, &lo, &hi);
+    if (status != CS_OK) return status;
+    int64_t m = lo + cs_rng_below(rng, hi - lo + 1);
+    plan->groups = 1;
+    for (int64_t i = 0; i < s; ++i) {
+        plan->group[i] = i >= m;
+    }
+    cs_rng_shuffle(rng, s, plan->group);
     return CS_OK;
 }
 
-cs_status cs_sizes_visit(const cs_objective *o, int64_t s, cs_size_fn visit, void *ctx,
-                         cs_size_facts *facts)
+static cs_status count_subsets(const cs_objective *o, int64_t s, double *count)
 {
-    cs_size_visitor v = {visit, ctx};
-    cs_size_facts local = {0};
-    cs_status status = cs_objective_table(o->kind)->sizes(o, s, &v, &local);
-    if (status == CS_OK && facts) *facts = local;
+    (void)o;
+    *count = exp2((double)s);
+    return CS_OK;
+}
+
+static cs_status visit_bernoulli(cs_enumeration *e)
+{
+    int64_t s = e->plan.length;
+    double rho = e->objective->mask_ratio_lo;
+    cs_status status = CS_OK;
+    for (int64_t m = 0; m <= s && status == CS_OK; ++m) {
+        double p = cs_binomial(s, m) * pow(rho, (double)(s - m)) * pow(1 - rho, (double)m);
+        status = visit_sets(e, m, p);
+    }
     return status;
 }
+
+/* Every token with one probability. */
+static void mask_each(double ratio, cs_rng *rng, cs_plan *plan)
+{
+    plan->groups = 1;
+    for (int64_t i = 0; i < plan->length; ++i) {
+        plan->group[i] = cs_rng_uniform(rng) < ratio;
+    }
+}
+
+static cs_status sample_bernoulli(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
+{
+    mask_each(objective->mask_ratio_lo, rng, plan);
+    return CS_OK;
+}
+
+static cs_status count_orders(const cs_objective *o, int64_t s, double *count)
+{
+    (void)o;
+    *count = tgamma((double)s + 1);
+    return CS_OK;
+}
+
+static cs_status visit_orders(cs_enumeration *e)
+{
+    cs_plan_fixed_groups(e->objective, 1, 1, &e->plan);
+    return cs_visit_arrangements(e, 1);
+}
+
+static cs_status sample_order(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
+{
+    cs_plan_fixed_groups(objective, 1, 1, plan);
+    cs_rng_shuffle(rng, plan->length, plan->group);
+    return CS_OK;
+}
+
+/* --- diffusion --- */
+
+/* diffusion: absorbing-state masked diffusion (Sahoo et al. 2024; Shi et al. 2024). A ratio t is
+ * uniform in (0, 1), every token is masked with probability t, and the masked ones are predicted
+ * with weight 1 / t.
+ *
+ * A mask of n of s tokens has probability B(n+1, s-n+1) = 1 / ((s+1) C(s, n)) over t, and given it
+ * the mean of 1 / t is B(n, s-n+1) / B(n+1, s-n+1) = (s+1) / n. That mean is the weight of its
+ * tokens here: the same expected loss, and bounded where 1 / t has no variance. So n tokens weigh s
+ * + 1 together, and every number of unmasked tokens has the weight 1: the distribution of sizes,
+ * hence the matrix, of permuted-ar (theorem-4-2.md). Under `mask` weights too, where every n is as
+ * probable. */
+static double diffusion_token_weight(int64_t s, int64_t n)
+{
+    return (double)(s + 1) / (double)n;
+}
+
+static double diffusion_predict_probability(const cs_objective *o, int64_t s)
+{
+    int64_t silent = o->empty_prefix == CS_PREFIX_NONE ? 2 : 1; /* all masked, none masked */
+    return 1 - (double)silent / (double)(s + 1);
+}
+
+static cs_status visit_diffusion(cs_enumeration *e)
+{
+    int64_t s = e->plan.length;
+    cs_status status = CS_OK;
+    for (int64_t m = 0; m <= s && status == CS_OK; ++m) {
+        status = visit_sets(e, m, 1 / (double)(s + 1));
+    }
+    return status;
+}
+
+static cs_status sample_diffusion(const cs_objective *o, cs_rng *rng, cs_plan *plan)
+{
+    (void)o;
+    mask_each(cs_rng_uniform(rng), rng, plan);
+    return CS_OK;
+}
+
+/* --- rows --- */
+
+const cs_objective_row cs_row_MASKED = {
+    .aliases = "mlm bert",
+    .summary = "masked tokens from a fixed number of unmasked ones (BERT; LA 3.1)",
+    .plans = "uniform order, one predicted group; S uniform of size m",
+    .source = "LA 3.1",
+    .takes = "unmasked mask-ratio",
+    .trained = "mask-ratio=0.15",
+    .shape = CS_PAIRS_INVARIANT,
+    .reads = CS_ROWS_MASKED,
+    .weighting = CS_WEIGHTS_EQUAL,
+    .check = cs_check_unmasked,
+    .check_length = cs_check_unmasked_length,
+    .given = cs_given_unmasked,
+    .count = count_masks,
+    .visit = visit_masks,
+    .sample = sample_masks,
+    .sizes = cs_sizes_unmasked,
+    .examples = "masked:unmasked=1 masked:unmasked=3 masked:mask-ratio=0.4",
+};
+
+const cs_objective_row cs_row_VARIABLE_MASKED = {
+    .summary = "masked, the number unmasked uniform in a range (LA Eq. 5)",
+    .plans = "the same, m uniform in LO..HI",
+    .source = "LA Eq. 5",
+    .takes = "unmasked mask-ratio",
+    .trained = "mask-ratio=0.15:0.3",
+    .range = true,
+    .shape = CS_PAIRS_INVARIANT,
+    .reads = CS_ROWS_MASKED,
+    .weighting = CS_WEIGHTS_TOKENS,
+    .check = cs_check_unmasked,
+    .check_length = cs_check_unmasked_length,
+    .given = cs_given_unmasked,
+    .count = count_masks,
+    .visit = visit_masks,
+    .sample = sample_masks,
+    .sizes = cs_sizes_unmasked,
+    .examples = "variable-masked:unmasked=1:3 variable-masked:mask-ratio=0.15:0.7",
+};
+
+const cs_objective_row cs_row_BERNOULLI_MASKED = {
+    .summary = "every token masked independently with one probability",
+    .plans = "every token masked with probability rho",
+    .source = "ours",
+    .takes = "mask-ratio",
+    .trained = "mask-ratio=0.15",
+    .shape = CS_PAIRS_INVARIANT,
+    .reads = CS_ROWS_MASKED,
+    .weighting = CS_WEIGHTS_TOKENS,
+    .check = cs_check_unmasked,
+    .given = cs_given_any,
+    .count = count_subsets,
+    .visit = visit_bernoulli,
+    .sample = sample_bernoulli,
+    .sizes = sizes_bernoulli,
+    .predict_probability = bernoulli_predict_probability,
+    .examples = "bernoulli-masked:mask-ratio=0.3 bernoulli-masked:mask-ratio=0.8",
+};
+
+const cs_objective_row cs_row_PERMUTED_AR = {
+    .aliases = "xlnet plm",
+    .summary = "autoregressive along a uniform permutation (XLNet)",
+    .plans = "uniform order, singletons",
+    .source = "XLNet",
+    .shape = CS_PAIRS_INVARIANT,
+    .reads = CS_ROWS_GROUPS,
+    .weighting = CS_WEIGHTS_EQUAL,
+    .count = count_orders,
+    .visit = visit_orders,
+    .sample = sample_order,
+    .sizes = sizes_permuted,
+    .examples = "permuted-ar",
+};
+
+const cs_objective_row cs_row_DIFFUSION = {
+    .aliases = "mdlm",
+    .summary = "masked at a uniform ratio, weight 1 over it (absorbing-state diffusion)",
+    .plans = "every token masked with probability t, t uniform, weight 1/t",
+    .note =
+        "Given n masked tokens the weight is its mean (s+1)/n, so that every number of unmasked "
+        "tokens has weight 1, as in `permuted-ar`. A sequence has weight s - 1, with an empty "
+        "prefix s.",
+    .source = "Sahoo et al. 2024",
+    .shape = CS_PAIRS_INVARIANT,
+    .reads = CS_ROWS_MASKED,
+    .weighting = CS_WEIGHTS_OWN,
+    .given = cs_given_any,
+    .count = count_subsets,
+    .visit = visit_diffusion,
+    .sample = sample_diffusion,
+    .token_weight = diffusion_token_weight,
+    .sizes = sizes_permuted,
+    .predict_probability = diffusion_predict_probability,
+    .examples = "diffusion",
+};

@@ -12,7 +12,6 @@
 #include <math.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "plan/count.h"
 #include "plan/distributions_private.h"
 #include "plan/ratio.h"

@@ -6,7 +6,6 @@
 
 #include "base/auto.h"
 #include "base/enum_names.h"
-#include "base/mem.h"
 #include "io/json.h"
 #include "io/number.h"
 #include "io/parse.h"
@@ -211,17 +210,12 @@ cs_status cs_objective_read(const char *spec, unsigned *set, cs_plan_file *file,
             "single distribution: give its last phase, or a mixture such as mix:0.4*ar+0.6*masked",
             spec);
     }
-    char *held = cs_strdup(spec), *text = held ? cs_trim(held) : NULL;
-    cs_status status = text ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK && strncmp(text, "mix:", 4) != 0) {
-        status = read_one(text, set, file, out);
-    } else if (status == CS_OK && file) {
-        status = read_mix(text + 4, set, file, out);
-    } else if (status == CS_OK) {
-        status = cs_fail(CS_ERR_USAGE, "a mixture is not allowed here");
-    }
-    cs_free(held);
-    return status;
+    CS_AUTO_FREE char *held = cs_strdup(spec);
+    if (!held) return CS_ERR_MEMORY;
+    char *text = cs_trim(held);
+    return strncmp(text, "mix:", 4) != 0 ? read_one(text, set, file, out)
+           : file                        ? read_mix(text + 4, set, file, out)
+                                         : cs_fail(CS_ERR_USAGE, "a mixture is not allowed here");
 }
 
 cs_status cs_objective_parse_held(const char *spec, cs_plan_file *file, cs_objective *out)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/auto.h"
 #include "io/number.h"
 #include "io/parse.h"
 
@@ -57,12 +57,12 @@ static cs_status check_ends(const char *what, const char *text, const cs_sweep_a
 static cs_status read_sweep(const char *what, const char *text, int64_t least, cs_sweep_axis *axis)
 {
     double part[3] = {0.0, 0.0, 0.0};
-    char *copy = cs_strdup(text), *rest = copy;
+    CS_AUTO_FREE char *copy = cs_strdup(text);
+    char *rest = copy;
     cs_status status = copy ? CS_OK : CS_ERR_MEMORY;
     for (int i = 0; i < 3 && status == CS_OK; ++i) {
         status = read_part(what, axis->real, strsep(&rest, ":"), &part[i]);
     }
-    cs_free(copy);
     if (status != CS_OK) return status;
     if (!(part[2] > 0.0)) {
         return cs_fail(CS_ERR_USAGE, "%s: the step of %s must be above 0", what, text);
