@@ -251,7 +251,7 @@ cs_status cs_claim_budgets(const cs_study_claim *claim, cs_claim_verdict verdict
 /* A row for each claim: claim, source, says, left, left_value, left_se, want, right, right_value,
  * right_se, seeds, difference, low, high, interval, family, family_size, p, p_holm, resolution,
  * seeds_needed, reproduced_at, opposite_at, budgets, verdict, why, scope, matters, p_small, effect,
- * effect_seeds, baselines, setting; numbers are those of the largest budget. */
+ * effect_seeds, baselines, setting, metric, paper; numbers are those of the largest budget. */
 cs_status cs_claims_write(const cs_claims *claims, const char *path) CS_MUST_CHECK;
 
 /* The claims over budgets, a row for each budget: series, claim, budget, wanted (1 or -1),

@@ -72,6 +72,8 @@ static cs_status record_claim(cs_item *row, const cs_study_claim *c, const cs_cl
                                      : "95 % of this comparison alone: documents and seeds");
     CS_ITEM_FIELDS(row, c, family, family_size);
     cs_item_text(row, "setting", claims->setting);
+    if (c->metric) CS_ITEM_FIELDS(row, c, metric);
+    if (c->paper) CS_ITEM_FIELDS(row, c, paper);
     if (cs_claim_baselines(c)) cs_item_text(row, "baselines", cs_claim_baselines(c));
     if (c->course) cs_item_text(row, "budgets", c->course);
     char *reproduced = NULL, *opposite = NULL;
@@ -88,7 +90,8 @@ cs_status cs_claims_write(const cs_claims *claims, const char *path)
         "claims[]", "claim source says left left_value left_se want right right_value right_se "
                     "seeds difference low high interval family family_size p p_holm resolution "
                     "seeds_needed reproduced_at opposite_at budgets verdict why scope matters "
-                    "p_small effect effect_seeds baselines setting"};
+                    "p_small effect effect_seeds baselines setting metric "
+                    "paper"};
     CS_AUTO(cs_result) *result = cs_result_new();
     cs_item *rows = cs_item_array(cs_result_root(result), "claims");
     cs_status status = CS_OK;
