@@ -445,9 +445,10 @@ static cs_status bar(cs_claim_point *c)
         const double later = s->longer ? progress(s, s->longer->value, ceiling) : 0;
         if (!(later > 0 && progress(s, s->value, ceiling) < trained_share * later)) continue;
         c->barred = CS_CLAIM_UNDERTRAINED;
-        c->unmet = cs_format("%s (%.3g) is below 0.9 of what four times its steps reach (%.3g), "
-                             "both counted from %.3g",
-                             s->label, s->value, s->longer->value, s->floor->value);
+        c->unmet =
+            cs_format("%s (%.3g) is below 0.9 of the gain of four times its steps (%.3g over "
+                      "%.3g)",
+                      s->label, s->value, s->longer->value, s->floor->value);
         return c->unmet ? CS_OK : CS_ERR_MEMORY;
     }
     return CS_OK;
