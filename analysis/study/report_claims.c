@@ -331,13 +331,12 @@ static void put_unknown(FILE *out, const cs_study_claim *c)
 }
 
 /* "; 12 seeds a side would suffice" */
-static void put_seeds(FILE *out, double seeds, const char *what)
+static void put_seeds(FILE *out, double seeds)
 {
     if (isinf(seeds)) {
-        cs_html_put(out, "; no number of seeds would suffice%", what);
+        cs_html_put(out, "; no number of seeds would suffice");
     } else if (seeds > 0) {
         (void)fprintf(out, "; %.0f seeds a side would suffice", seeds);
-        cs_html_put(out, "%", what);
     }
 }
 
@@ -346,15 +345,17 @@ static void put_reason(FILE *out, const cs_study_claim *c)
 {
     const cs_claim_point *p = cs_claim_last(c);
     if (c->verdict < CS_CLAIM_NOT_TESTABLE || c->verdict > CS_CLAIM_NOT_TESTED) return;
-    cs_html_put(out, " <small>%", c->why);
     if (c->verdict == CS_CLAIM_NOT_TESTABLE && p) {
-        (void)fprintf(out, ": %.2g and %.2g", p->effect, p->resolution);
-        put_seeds(out, p->effect_seeds, " for it");
+        (void)fprintf(out, " <small>the paper's %.2g is below the resolution of %.2g", p->effect,
+                      p->resolution);
+        put_seeds(out, p->effect_seeds);
+    } else {
+        cs_html_put(out, " <small>%", c->why);
     }
     const bool undetermined = p && p->verdict == CS_CLAIM_UNDETERMINED && !c->underpowered;
     if (undetermined && p->resolution > 0)
         (void)fprintf(out, "; significant from %.2g on", p->resolution);
-    if (undetermined) put_seeds(out, p->seeds_needed, "");
+    if (undetermined) put_seeds(out, p->seeds_needed);
     cs_html_put(out, "</small>");
 }
 
