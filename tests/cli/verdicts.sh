@@ -11,6 +11,7 @@ test_published_studies() {
         [ "$(stat -c %s "$folder/values.csv.xz")" -le 3145728 ] || { fail "$study: $(ls -l "$folder/values.csv.xz")"; return 1; }
         exits 0 decide "$folder" && [ "$(grep -c ' rows, .* numbers, largest relative difference ' out)" = "$(ls "$folder"/claims*.csv "$folder"/correlations.csv "$folder"/counts.csv 2> /dev/null | wc -l)" ] || { fail "$study: $why $(cat out err)"; return 1; }
     done
+    python3 "$root/docs/results/paper_tables.py" "$root/docs/results/study-images/long" | cmp - "$root/docs/results/study-images/tables.md" || { fail 'tables.md is not what paper_tables.py writes'; return 1; }
     # a report is readable, has the words of its verdicts, and links to published files alone
     for report in "$root"/docs/results/study*/*/report.html; do
         for link in $(grep -o 'href="[^"#h][^"]*"' "$report" | sed 's/href="//; s/"$//' | sort -u); do [ -e "${report%/*}/$link" ] || { fail "$report links to $link"; return 1; }; done
