@@ -176,8 +176,7 @@ void context_check_mode(const char *spec, const char *mode, bool given, int64_t 
 {
     cs_objective objective;
     cs_context context;
-    CS_AUTO(cs_plan_file) file = {0};
-    OK(cs_objective_parse_held(spec, &file, &objective));
+    AUTO_OK(cs_plan_file, file, cs_objective_parse_held(spec, &file, &objective));
     OK(cs_context_parse(mode, &context));
     context.given = given;
     AUTO_OK(cs_pairs, expanded, cs_pairs_of(&objective, s, &expanded));
@@ -215,11 +214,9 @@ void context_check_mode(const char *spec, const char *mode, bool given, int64_t 
     context_add_up(&want, false);
     context_add_up(&got, true);
     assert_int_equal(got.count, want.count);
-    for (int64_t i = 0; i < got.count; ++i) {
-        assert_string_equal(got.entry[i].row, want.entry[i].row);
-        assert_int_equal(got.entry[i].token, want.entry[i].token);
-        assert_true(fabs(got.entry[i].weight - want.entry[i].weight) < tolerance);
-    }
+    assert_each(i, 0, got.count, strcmp(got.entry[i].row, want.entry[i].row) == 0);
+    assert_each(i, 0, got.count, got.entry[i].token == want.entry[i].token);
+    assert_each(i, 0, got.count, fabs(got.entry[i].weight - want.entry[i].weight) < tolerance);
     free(want.entry);
     free(got.entry);
 }

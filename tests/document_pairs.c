@@ -24,14 +24,13 @@ static cs_status collect(void *ctx, const cs_contribution *c)
 document_events events_of(const cs_corpus *corpus, const cs_cooc_options *options)
 {
     const cs_context_options context = cs_cooc_context_options(options);
-    CS_AUTO(cs_sequences) sequences = {0};
     int64_t skipped = 0;
     collecting t = {.capacity = 1 << 18};
     t.events.key = test_zeros(t.capacity, sizeof *t.events.key);
     t.events.document = test_zeros(t.capacity, sizeof *t.events.document);
     t.events.token = test_zeros(t.capacity, sizeof *t.events.token);
     t.events.weight = test_zeros(t.capacity, sizeof *t.events.weight);
-    OK(cs_cooc_sequences(corpus, options, &sequences, &skipped));
+    AUTO_OK(cs_sequences, sequences, cs_cooc_sequences(corpus, options, &sequences, &skipped));
     AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &context, &plan));
     for (int64_t i = 0; i < sequences.count; ++i) {
         t.document = sequences.document[i];

@@ -6,12 +6,9 @@
 
 double max_abs_difference(const cs_dense *a, const cs_dense *b)
 {
-    double worst = 0;
-    for (int64_t j = 0; j < a->cols; ++j) {
-        for (int64_t i = 0; i < a->rows; ++i) {
-            worst = fmax(worst, fabs(a->data[i + j * a->ld] - b->data[i + j * b->ld]));
-        }
-    }
+    double worst =
+        LARGEST(j, 0, a->cols,
+                LARGEST(i, 0, a->rows, fabs(a->data[i + j * a->ld] - b->data[i + j * b->ld])));
     return worst;
 }
 
@@ -44,15 +41,10 @@ cs_csr random_sparse(int64_t rows, int64_t cols, double density, uint64_t index)
 
 double orthonormality(const cs_dense *u)
 {
-    CS_AUTO(cs_dense) gram = {0};
-    OK(cs_dense_init(&gram, u->cols, u->cols));
+    AUTO_OK(cs_dense, gram, cs_dense_init(&gram, u->cols, u->cols));
     OK(cs_gemm(true, false, 1, u, u, 0, &gram));
-    double worst = 0;
-    for (int64_t j = 0; j < gram.cols; ++j) {
-        for (int64_t i = 0; i < gram.rows; ++i) {
-            worst = fmax(worst, fabs(gram.data[i + j * gram.ld] - (i == j)));
-        }
-    }
+    double worst = LARGEST(j, 0, gram.cols,
+                           LARGEST(i, 0, gram.rows, fabs(gram.data[i + j * gram.ld] - (i == j))));
     return worst;
 }
 
@@ -70,11 +62,8 @@ cs_csr diagonal_matrix(int64_t n, const double *value)
 
 cs_csr scattered(int64_t rows, int64_t cols, int64_t n, const double *value)
 {
-    int64_t *row = test_zeros(n, sizeof *row), *col = test_zeros(n, sizeof *col);
-    for (int64_t j = 0; j < n; ++j) {
-        row[j] = 7 * j % rows;
-        col[j] = 11 * j % cols;
-    }
+    ARRAY(int64_t, row, n, j, 7 * j % rows);
+    ARRAY(int64_t, col, n, j, 11 * j % cols);
     cs_csr a;
     OK(cs_csr_from_triplets(rows, cols, n, row, col, value, &a));
     return a;

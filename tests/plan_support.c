@@ -196,9 +196,8 @@ void plan_compare_with_samples(const cs_objective *objective, int64_t s, double 
     static double exact[PLAN_CELLS];
     static int64_t seen[PLAN_CELLS];
     memset(seen, 0, sizeof seen);
-    CS_AUTO(cs_plan) plan = {0};
     AUTO_OK(cs_pairs, pairs, cs_pairs_of(objective, s, &pairs));
-    OK(cs_plan_init(&plan, s));
+    AUTO_OK(cs_plan, plan, cs_plan_init(&plan, s));
     plan_table_of_pairs(&pairs, exact);
     cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, 0);
     for (int64_t n = 0; n < DRAWS;) {

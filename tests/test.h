@@ -131,3 +131,8 @@ void test_reason(const char *part, const char *file, int line);
         assert_int_equal(call, code);                                                              \
         expect_reason(part);                                                                       \
     } while (0)
+
+/* A text that is refused, and a part of the reason. */
+typedef struct {
+    const char *text, *reason;
+} test_refusal;

@@ -55,10 +55,9 @@ static void compare(const cs_objective *o, int64_t s, cs_rng *rng)
     for (int64_t i = 0; i < s * WIDTH; ++i) {
         random[i] = (float)(cs_rng_uniform(rng) - 0.5);
     }
-    CS_AUTO(cs_alignment) a = {0}, b = {0}, c = {0};
-    OK(cs_alignment_open(o, WIDTH, 2, &a));
-    OK(cs_alignment_open(o, WIDTH, 2, &b));
-    OK(cs_alignment_open(o, WIDTH, 2, &c));
+    AUTO_OK(cs_alignment, a, cs_alignment_open(o, WIDTH, 2, &a));
+    AUTO_OK(cs_alignment, b, cs_alignment_open(o, WIDTH, 2, &b));
+    AUTO_OK(cs_alignment, c, cs_alignment_open(o, WIDTH, 2, &c));
     OK(cs_alignment_add_tokens(&a, token, s));
     OK(cs_alignment_add_rows(&b, h, s));
     OK(cs_alignment_add_rows(&c, random, s));

@@ -12,9 +12,7 @@ static cs_batch build(const cs_task *task, const cs_model_config *config, int64_
 
 static void expect_ints(const int32_t *array, int64_t count, const int32_t *expected)
 {
-    for (int64_t i = 0; i < count; ++i) {
-        assert_int_equal(array[i], expected[i]);
-    }
+    assert_each(i, 0, count, array[i] == expected[i]);
 }
 
 /* --- one stream ------------------------------------------------------------------------------- */
@@ -142,10 +140,8 @@ TEST(queries_sit_where_they_predict)
                 assert_int_equal(b.position[i], i + 3);
                 assert_int_equal(b.vis[i], b.lim[i]); /* a row sees itself */
             }
-            for (int64_t r = 0; r < b.events; ++r) {
-                assert_int_equal(b.query.position[b.loss.predict[r]], b.loss.place[r] + 3);
-                assert_true(b.query.lim[b.loss.predict[r]] < b.vis[b.loss.place[r]]);
-            }
+            assert_each(r, 0, b.events, b.query.position[b.loss.predict[r]] == b.loss.place[r] + 3);
+            assert_each(r, 0, b.events, b.query.lim[b.loss.predict[r]] < b.vis[b.loss.place[r]]);
         }
     }
 }

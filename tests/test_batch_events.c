@@ -24,9 +24,7 @@ static double exact_table(const cs_objective *objective, int64_t s, double table
 static cs_status add_weights(void *ctx, const cs_plan *plan, double probability)
 {
     double *sum = ctx;
-    for (int64_t i = 0; i < plan->length; ++i) {
-        *sum += probability * plan->weight[i];
-    }
+    *sum += SUM(i, 0, plan->length, probability * plan->weight[i]);
     return CS_OK;
 }
 
@@ -56,8 +54,7 @@ TEST(diverse_groups_weigh_as_the_objective_says)
                 double predicted = exact_table(&o, s, exact);
                 double total = o.event_weight == CS_EVENT_MASK ? 1 : predicted;
                 int64_t firsts = cs_plan_diverse_firsts(&o, s);
-                CS_AUTO(cs_plan) plan = {0};
-                OK(cs_plan_init(&plan, s));
+                AUTO_OK(cs_plan, plan, cs_plan_init(&plan, s));
                 memset(drawn, 0, sizeof drawn);
                 for (int64_t j = 0; j < firsts; ++j) {
                     double probability = 1 / (double)firsts;

@@ -122,11 +122,13 @@ TEST(a_sequence_is_a_function_of_seed_step_and_row)
                                    {batch_text + 3, 14, 4, NULL, NULL}};
         const cs_example other[] = {{batch_text + 3, 14, 4, NULL, NULL}};
         cs_network_options most = {0};
-        CS_AUTO(cs_batch) x = {0}, y = {0}, padded = {0};
-        OK(cs_batch_build(&(cs_batch_order){&task, &config, 1, 9, NULL}, both, 2, &x));
-        OK(cs_batch_build(&(cs_batch_order){&task, &config, 1, 9, NULL}, other, 1, &y));
+        AUTO_OK(cs_batch, x,
+                cs_batch_build(&(cs_batch_order){&task, &config, 1, 9, NULL}, both, 2, &x));
+        AUTO_OK(cs_batch, y,
+                cs_batch_build(&(cs_batch_order){&task, &config, 1, 9, NULL}, other, 1, &y));
         OK(cs_task_sizes(&task, &config, 5, 20, &most));
-        OK(cs_batch_build(&(cs_batch_order){&task, &config, 1, 9, &most}, both, 2, &padded));
+        AUTO_OK(cs_batch, padded,
+                cs_batch_build(&(cs_batch_order){&task, &config, 1, 9, &most}, both, 2, &padded));
         expect_same_sequence(&x, 1, &y, 0);
         expect_same_sequence(&x, 0, &padded, 0);
         expect_same_sequence(&x, 1, &padded, 1);
@@ -134,11 +136,11 @@ TEST(a_sequence_is_a_function_of_seed_step_and_row)
         assert_int_equal(padded.length, most.length);
         assert_int_equal(padded.predictions, most.predictions);
         assert_true(padded.loss.weight_sum == x.loss.weight_sum && padded.events == x.events);
-        for (int64_t r = x.events; r < padded.predictions; ++r) {
-            assert_true(padded.loss.predict[r] == -1 && padded.loss.target[r] == -1);
-            assert_true(padded.loss.weight[r] == 0 && padded.loss.example[r] == -1 &&
+        assert_each(r, x.events, padded.predictions,
+                    padded.loss.predict[r] == -1 && padded.loss.target[r] == -1);
+        assert_each(r, x.events, padded.predictions,
+                    padded.loss.weight[r] == 0 && padded.loss.example[r] == -1 &&
                         padded.loss.place[r] == -1);
-        }
         assert_each(i, 2 * padded.length, 5 * padded.length,
                     padded.token[i] == -1 && padded.vis[i] == INT32_MAX && padded.lim[i] == -1);
     }

@@ -162,8 +162,7 @@ TEST(the_least_block_of_196_has_16)
             fits += shape_of_16(h, w);
         }
     }
-    CS_AUTO(cs_plan) plan = {0};
-    OK(cs_plan_init(&plan, 196));
+    AUTO_OK(cs_plan, plan, cs_plan_init(&plan, 196));
     for (int i = 0; i < DRAWS; ++i) {
         cs_rng rng = cs_rng_at(7, CS_STREAM_PLAN, (uint64_t)i);
         int64_t top = 0, left = 0, masked = 0;
@@ -195,8 +194,7 @@ TEST(the_ratio_is_exact)
         cs_objective o = cs_objective_default(CS_OBJ_BLOCK_MASKED);
         o.mask_ratio_lo = o.mask_ratio_hi = cases[c].ratio;
         o.columns = cases[c].columns;
-        CS_AUTO(cs_plan) plan = {0};
-        OK(cs_plan_init(&plan, cases[c].length));
+        AUTO_OK(cs_plan, plan, cs_plan_init(&plan, cases[c].length));
         for (uint64_t i = 0; i < 200; ++i) {
             cs_rng rng = cs_rng_at(1, CS_STREAM_PLAN, i);
             int64_t masked = 0;
@@ -246,10 +244,9 @@ TEST(grids_of_pictures)
     for (int i = 0; i < 3; ++i) {
         double square = 0, wide = 0;
         const char *planar = NULL;
-        CS_AUTO(cs_plan_file) file = {0};
         cs_objective o = {0};
         unsigned set = 0;
-        OK(cs_objective_read(specs[i], &set, &file, &o));
+        AUTO_OK(cs_plan_file, file, cs_objective_read(specs[i], &set, &file, &o));
         OK(cs_plan_enumerate(&o, 16, 1 << 18, add_apart, &square));
         OK(cs_objective_grid(&o, 8, &planar));
         OK(cs_plan_enumerate(&o, 16, 1 << 18, add_apart, &wide));

@@ -83,10 +83,8 @@ TEST_IN_DIR(all_ranks_refuse_what_one_has_found)
     assert_build_fails(&corpus, &job.options, CS_ERR_INPUT, "have far more mass than expected");
     for (int ranks = 1; ranks <= 3; ++ranks) {
         (void)run_ranks(ranks, build_rank, &job, status, reason);
-        for (int r = 0; r < ranks; ++r) {
-            assert_int_equal(status[r], CS_ERR_INPUT);
-            assert_non_null(strstr(reason[r], "have far more mass than expected"));
-            assert_memory_equal(&all[r], &zero, sizeof zero);
-        }
+        assert_each(r, 0, ranks, status[r] == CS_ERR_INPUT);
+        assert_each(r, 0, ranks, strstr(reason[r], "have far more mass than expected") != NULL);
+        assert_each(r, 0, ranks, memcmp(&all[r], &zero, sizeof zero) == 0);
     }
 }

@@ -63,11 +63,10 @@ TEST(pieces_are_those_of_a_walk)
     for (size_t cut = 0; cut < sizeof cuts / sizeof *cuts; ++cut) {
         const cs_cooc_options o = options_of("ar", cut); /* needs two tokens */
         const pieces all = walk(&corpus, &o);
-        CS_AUTO(cs_cooc_prepared) p = {0};
         int64_t kept = 0;
         static bool covered[100];
         memset(covered, 0, sizeof covered);
-        OK(cs_cooc_prepare(&corpus, &o, &p));
+        AUTO_OK(cs_cooc_prepared, p, cs_cooc_prepare(&corpus, &o, &p));
         const cs_sequences s = p.sequences;
         for (int64_t i = 0; i < all.count; ++i) {
             for (int64_t t = 0; t < all.length[i]; ++t) {
@@ -135,7 +134,6 @@ TEST_IN_DIR(nothing_to_read_is_said)
     refused(&corpus, &o, "corpus small has no documents in the training split");
 
     /* A file of plans has its own lengths: each is named once, a long list is shortened. */
-    CS_AUTO(cs_plan_file) file = {0};
     CS_AUTO_FREE char *text = cs_strdup("{\"plans\": [");
     for (int n = 2; n < 60; ++n) {
         cs_append(&text, "%s{\"probability\": 1, \"groups\": [0", n > 2 ? ", " : "");
@@ -145,7 +143,8 @@ TEST_IN_DIR(nothing_to_read_is_said)
         cs_append(&text, "]}");
     }
     cs_append(&text, "]}");
-    OK(cs_objective_of_file(put(state, "plans.json", text), &file, &o.objective));
+    AUTO_OK(cs_plan_file, file,
+            cs_objective_of_file(put(state, "plans.json", text), &file, &o.objective));
     o.split = CS_SPLIT_ALL;
     refused(&corpus, &o, "has plans of length 2, 4, 5, 6,");
     refused(&corpus, &o, ", ..., but no sequence has such a length (they have 1 to 1 tokens)");

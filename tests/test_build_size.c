@@ -254,13 +254,12 @@ TEST(units_are_as_small_as_fits)
     CS_AUTO(cs_corpus) corpus = small_corpus(4, length, 8, 2, 3);
     for (int i = 0; i < 6; ++i) {
         cs_cooc_options o = options_of(1, INT64_C(1) << 28);
-        CS_AUTO(cs_cooc_prepared) p = {0};
         bool exact = true;
         OK(cs_objective_parse(cases[i / 2].spec, &o.objective));
         OK(cs_context_parse(cases[i / 2].context, &o.context));
         o.draws = cases[i / 2].draws;
         o.weight_by_document = i % 2;
-        OK(cs_cooc_prepare(&corpus, &o, &p));
+        AUTO_OK(cs_cooc_prepared, p, cs_cooc_prepare(&corpus, &o, &p));
         OK(cs_cooc_plan(&p));
         const double scale = cs_build_scale(&p, &exact);
         double all = SUM(q, 0, p.sequences.count,

@@ -362,9 +362,7 @@ TEST(silent_plans_count_as_no_tokens)
         double row[2] = {0};
         assert_int_equal(m.matrix.a.rows, 2);
         for (int64_t i = 0; i < 2; ++i) {
-            for (int64_t e = m.matrix.a.ptr[i]; e < m.matrix.a.ptr[i + 1]; ++e) {
-                row[i] += m.matrix.a.val[e];
-            }
+            row[i] += SUM(e, m.matrix.a.ptr[i], m.matrix.a.ptr[i + 1], m.matrix.a.val[e]);
         }
         double ratio = row[0] < row[1] ? row[1] / row[0] : row[0] / row[1];
         /* drawn: at most 2 and 1.2 of a token of standard deviation a plan, 10 of them of the mean */

@@ -116,13 +116,12 @@ TEST(rows_of_many_columns_come_in_order)
                  {"permuted-ar", "each:3", 100, 40}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         CS_AUTO(cs_corpus) corpus = random_corpus(1200, 2 * cases[i].longest, cases[i].vocab, 3);
-        CS_AUTO(cs_cooc) rows = {0}, records = {0};
         cs_cooc_options o = options_of(cases[i].spec, cases[i].context);
         o.memory_budget = INT64_C(1) << 28;
         o.threads = 1 + (int)i % 3;
-        OK(cs_cooc_build(&corpus, &o, &rows));
+        AUTO_OK(cs_cooc, rows, cs_cooc_build(&corpus, &o, &rows));
         o.memory_budget = 1 << 20;
-        OK(cs_cooc_build(&corpus, &o, &records));
+        AUTO_OK(cs_cooc, records, cs_cooc_build(&corpus, &o, &records));
         assert_true(rows.runs == 0 && (records.runs > 0 || cases[i].vocab == 40));
         assert_true(!rows.files && (records.files || cases[i].vocab == 40));
         records.runs = 0;

@@ -58,12 +58,11 @@ TEST(rows_add_up_to_the_matrix)
     ARRAY(uint8_t, keep, DOCUMENTS, d, some[d] != CS_LEFT_OUT);
     for (int k = 0; k < KINDS; ++k) {
         cs_cooc_options o = options_of(k, true), by = o;
-        CS_AUTO(cs_cooc) whole = {0}, part = {0}, rows = {0};
         by.by_document = true;
         AUTO_OK(cs_corpus, selected, cs_corpus_select(&corpus, keep, &selected));
-        OK(cs_cooc_build(&corpus, &o, &whole));
-        OK(cs_cooc_build(&selected, &o, &part));
-        OK(cs_cooc_build(&corpus, &by, &rows));
+        AUTO_OK(cs_cooc, whole, cs_cooc_build(&corpus, &o, &whole));
+        AUTO_OK(cs_cooc, part, cs_cooc_build(&selected, &o, &part));
+        AUTO_OK(cs_cooc, rows, cs_cooc_build(&corpus, &by, &rows));
         assert_true(rows.exact == whole.exact && rows.mass == whole.mass);
         AUTO_OK(cs_csr, sums, cs_contexts_of(&rows, all, &sums));
         if (whole.exact) {
@@ -83,14 +82,13 @@ TEST(bits_do_not_depend_on_budget_or_threads)
 {
     CS_AUTO(cs_corpus) corpus = corpus_of(4000, 30);
     cs_cooc_options o = options_of(0, false);
-    CS_AUTO(cs_cooc) one = {0}, other = {0};
     o.by_document = true;
     o.max_length = 0;
     o.stride = 0;
-    OK(cs_cooc_build(&corpus, &o, &one));
+    AUTO_OK(cs_cooc, one, cs_cooc_build(&corpus, &o, &one));
     o.threads = 4;
     o.memory_budget = 1 << 20;
-    OK(cs_cooc_build(&corpus, &o, &other));
+    AUTO_OK(cs_cooc, other, cs_cooc_build(&corpus, &o, &other));
     assert_true(one.runs == 0 && other.runs > 4);
     assert_same_cooc(&one, &other);
     for (int64_t r = 0; r < one.matrix.a.rows; ++r) {
@@ -105,17 +103,13 @@ TEST(bits_do_not_depend_on_budget_or_threads)
 
 static void assert_pairs(const cs_signed_gram *p, const double *want)
 {
-    CS_AUTO(cs_dense) unit = {0}, got = {0};
-    double largest = 0;
-    OK(cs_dense_init(&unit, VOCAB, VOCAB));
-    OK(cs_dense_init(&got, VOCAB, VOCAB));
+    AUTO_OK(cs_dense, unit, cs_dense_init(&unit, VOCAB, VOCAB));
+    AUTO_OK(cs_dense, got, cs_dense_init(&got, VOCAB, VOCAB));
     for (int j = 0; j < VOCAB; ++j) {
         unit.data[j + j * unit.ld] = 1;
     }
     OK(cs_signed_gram_apply(p, &unit, 1, &got));
-    for (int e = 0; e < VOCAB * VOCAB; ++e) {
-        largest = fmax(largest, fabs(want[e]));
-    }
+    double largest = LARGEST(e, 0, VOCAB * VOCAB, fabs(want[e]));
     for (int e = 0; e < VOCAB * VOCAB; ++e) {
         /* some hundred terms each, on either side */
         assert_true(fabs(got.data[e % VOCAB + e / VOCAB * got.ld] - want[e]) <= 1e-12 * largest);
@@ -146,9 +140,8 @@ TEST(pairs_are_those_of_all_events)
                                            .between =
                                                c % 2 ? CS_PAIRS_OF_PARTS : CS_PAIRS_OF_DOCUMENTS};
             const double seen = pairs_by_events(&events, &pairs, VOCAB, want);
-            CS_AUTO(cs_signed_gram) gram = {0};
             double got = NAN;
-            OK(cs_pairs_of_contexts(&rows, &index, &pairs, &gram, &got));
+            AUTO_OK(cs_signed_gram, gram, cs_pairs_of_contexts(&rows, &index, &pairs, &gram, &got));
             if (!(c % 2)) {
                 assert_true(fabs(got - seen) <= 1e-12);
             }
@@ -223,12 +216,9 @@ TEST(products_of_folds_are_those_of_their_sums)
     enum { MANY = 90 };
     CS_AUTO(cs_corpus) corpus = corpus_of(MANY, 9);
     uint8_t part[MANY], quarter[MANY];
-    double scale[VOCAB], f[VOCAB];
     deal_folds(part, quarter, MANY);
-    for (int v = 0; v < VOCAB; ++v) {
-        scale[v] = v == 4 ? 0 : 1 + v / 8.0;
-        f[v] = v == 2 ? 0 : 1 - v / 50.0;
-    }
+    ARRAY(double, scale, VOCAB, v, v == 4 ? 0 : 1 + v / 8.0);
+    ARRAY(double, f, VOCAB, v, v == 2 ? 0 : 1 - v / 50.0);
     for (int k = 0; k < KINDS; ++k) {
         cs_cooc_options o = options_of(k, k % 2 == 0);
         o.by_document = true;

@@ -76,11 +76,8 @@ TEST(a_wrong_vector_is_caught)
     AUTO_OK(cs_parts, parts, cs_parts_solve(&system, &o, 30, &parts));
     parts.part[3].svd.v.data[0] += 1e-3;
     OK(cs_spectrum_merge(&system, &parts, &o, false, &s));
-    int64_t bad = 0;
-    for (int64_t j = 0; j < s.k; ++j) {
-        bad += s.residual[j] > 1e-5;
-        assert_true(s.residual[j] > 1e-5 || s.residual[j] < 1e-12);
-    }
+    int64_t bad = COUNT(j, 0, s.k, s.residual[j] > 1e-5);
+    assert_each(j, 0, s.k, s.residual[j] > 1e-5 || s.residual[j] < 1e-12);
     assert_int_equal(bad, 1);
     assert_int_equal(s.cert.residual.state, CS_CERT_FAILED);
     assert_false(s.solution.converged);
@@ -95,8 +92,7 @@ TEST(the_probe_sees_what_is_left)
     enum { N = 1000 };
     ARRAY(double, entry, N, i, i == 0 ? 1 : i == 1 ? 0.9 : 0.5);
     CS_AUTO(cs_csr) d = diagonal_matrix(N, entry);
-    CS_AUTO(cs_dense) v = {0};
-    OK(cs_dense_init(&v, N, 1));
+    AUTO_OK(cs_dense, v, cs_dense_init(&v, N, 1));
     v.data[0] = 1;
     cs_linop_csr_ctx ctx;
     cs_linop op = cs_linop_csr(&ctx, &d, &d, 1);

@@ -92,11 +92,9 @@ TEST(the_largest_of_the_others)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         for (int of = 0; of < 3; ++of) { /* both sums; the first alone; the second an estimate */
             const double n = (double)cases[i].n, error = of == 2 ? 1e-4 : 0;
-            double sum2 = 0, sum4 = 0, most;
-            for (int j = 0; j < 3; ++j) {
-                sum2 += pow(cases[i].other[j], 2);
-                sum4 += pow(cases[i].other[j], 4);
-            }
+            double most;
+            double sum2 = SUM(j, 0, 3, pow(cases[i].other[j], 2));
+            double sum4 = SUM(j, 0, 3, pow(cases[i].other[j], 4));
             made m;
             make(&m, 2, known, NULL, 1.5625 + sum2, of == 1 ? NAN : 1 + 0.31640625 + sum4);
             m.s.moments.sum_sigma4_error = error;

@@ -185,15 +185,14 @@ TEST(full_disks_keep_the_older_checkpoint)
 {
     CS_AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
     cs_cooc_options o = checkpoint_options("ar", "nearest:3");
-    CS_AUTO(cs_cooc) whole = {0}, m = {0};
-    OK(cs_cooc_build(&corpus, &o, &whole));
+    AUTO_OK(cs_cooc, whole, cs_cooc_build(&corpus, &o, &whole));
     interrupted(&corpus, o, 1, 100000, CS_ERR_IO,
                 "interrupted, and no checkpoint could be written");
     assert_false(cs_path_exists(checkpoint_index));
     interrupted(&corpus, o, 1, 0, CS_ERR_INTERRUPT, checkpoint_dir);
     interrupted(&corpus, o, 2, 100000, CS_ERR_IO, "records-1.bin");
     o.resume = true;
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     assert_same_cooc(&whole, &m);
     OK(cs_cooc_checkpoint_remove(checkpoint_dir));
 }

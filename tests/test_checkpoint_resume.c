@@ -50,11 +50,10 @@ TEST(resumed_is_uninterrupted)
 
 static void assert_resumes(const cs_corpus *corpus, cs_cooc_options o)
 {
-    CS_AUTO(cs_cooc) whole = {0}, m = {0};
     o.resume = true;
-    OK(cs_cooc_build(corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(corpus, &o, &m));
     o.checkpoint = NULL;
-    OK(cs_cooc_build(corpus, &o, &whole));
+    AUTO_OK(cs_cooc, whole, cs_cooc_build(corpus, &o, &whole));
     assert_same_cooc(&whole, &m);
     OK(cs_cooc_checkpoint_remove(checkpoint_dir));
 }

@@ -94,9 +94,7 @@ TEST(the_mean_is_the_mean)
             for (int64_t r = b * data.length; r < (b + 1) * data.length; ++r) {
                 if (data.vis[r] <= data.readout_lim[b]) {
                     ++seen;
-                    for (int64_t i = 0; i < WIDTH; ++i) {
-                        sum += top[r * WIDTH + i] * w[o * WIDTH + i];
-                    }
+                    sum += SUM(i, 0, WIDTH, top[r * WIDTH + i] * w[o * WIDTH + i]);
                 }
             }
             assert_true(seen > 0);
@@ -224,14 +222,13 @@ TEST(encoders_are_taken)
 {
     const model_case two = {"two", CS_FORM_TWO_STREAM, CS_ARCH_BERT, CS_LOSS_NONE, NULL};
     AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
-    CS_AUTO(cs_model) from = {0}, to = {0}, again = {0};
     cs_model_config config = case_config(&two, false);
-    OK(cs_model_init(&config, backend, false, &from));
+    AUTO_OK(cs_model, from, cs_model_init(&config, backend, false, &from));
     OK(cs_model_randomise(&from, 1));
     config = cs_model_config_classifier(&config, 3, CS_READ_FIRST);
     assert_false(config.attention.query_vector);
-    OK(cs_model_init(&config, backend, true, &to));
-    OK(cs_model_init(&config, backend, true, &again));
+    AUTO_OK(cs_model, to, cs_model_init(&config, backend, true, &to));
+    AUTO_OK(cs_model, again, cs_model_init(&config, backend, true, &again));
     OK(cs_model_randomise(&to, 2));
     OK(cs_model_randomise(&again, 3));
     assert_false(same(&from, &to, "embed.token"));
@@ -250,12 +247,11 @@ TEST_IN_DIR(files_keep_all)
     for (const model_case *what = classifier_cases; what->name; ++what) {
         cs_model_config config = case_config(what, false);
         AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
-        CS_AUTO(cs_model) model = {0}, back = {0};
         const char *dir = in_dir(state, what->name);
-        OK(cs_model_init(&config, backend, false, &model));
+        AUTO_OK(cs_model, model, cs_model_init(&config, backend, false, &model));
         OK(cs_model_randomise(&model, 1));
         OK(cs_model_write(&model, dir));
-        OK(cs_model_read(dir, backend, false, &back));
+        AUTO_OK(cs_model, back, cs_model_read(dir, backend, false, &back));
         assert_int_equal(back.params.count, model.params.count);
         assert_each(i, 0, model.params.count, same(&model, &back, model.params.param[i].name));
         const bool either = config.arch == CS_ARCH_EUROBERT || config.arch == CS_ARCH_MODERNBERT;

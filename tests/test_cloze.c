@@ -26,15 +26,12 @@ static void check_tokens(const cs_labelled_text *text, const char *template, int
                          int64_t most, int64_t n, const int32_t *want, int32_t place)
 {
     CS_AUTO(cs_tokenizer) *tokenizer = word_tokenizer();
-    CS_AUTO(cs_texts) ids = {0};
     AUTO_OK(cs_cloze, cloze,
             cs_cloze_read(template, words_of(text), tokenizer, text, mask, &cloze));
     assert_int_equal(cloze.classes, text->classes);
-    for (int64_t c = 0; c < cloze.classes; ++c) {
-        assert_int_equal(cloze.token[c], W + 20 + c);
-    }
+    assert_each(c, 0, cloze.classes, cloze.token[c] == W + 20 + c);
     const cs_texts_options o = {.max_length = most, .token_types = 1, .cloze = &cloze};
-    OK(cs_texts_encode(text, tokenizer, &o, &ids));
+    AUTO_OK(cs_texts, ids, cs_texts_encode(text, tokenizer, &o, &ids));
     assert_int_equal(ids.start[1], n);
     assert_memory_equal(ids.token, want, (size_t)n * sizeof *want);
     assert_int_equal(ids.place[0], place);

@@ -15,9 +15,7 @@ TEST(separate_groups_are_found)
         rows[i] = (float)(100.0 * (group >> i % W & 1) + cs_rng_normal(&rng));
         mean[group][i % W] += (double)rows[i] * 4 / N;
     }
-    for (int i = 0; i < N * W; ++i) {
-        error += pow((double)rows[i] - mean[i / W % 4][i % W], 2) / (N * W);
-    }
+    error += SUM(i, 0, N * W, pow((double)rows[i] - mean[i / W % 4][i % W], 2) / (N * W));
     for (uint64_t seed = 0; seed < 5; ++seed) {
         AUTO_OK(cs_codebook, book, cs_codebook_fit(rows, N, W, 4, seed, 2, &book));
         assert_true(fabs(book.error - error) < 1e-6);
@@ -50,9 +48,8 @@ TEST(lloyd_stops_where_nothing_moves)
             int32_t best = 0;
             for (int c = 0; c < k; ++c) {
                 d[c] = 0;
-                for (int v = 0; v < W; ++v) {
-                    d[c] += pow((double)rows[i * W + v] - (double)book[0].centre[c * W + v], 2);
-                }
+                d[c] += SUM(v, 0, W,
+                            pow((double)rows[i * W + v] - (double)book[0].centre[c * W + v], 2));
                 best = d[c] < d[best] ? c : best;
             }
             assert_int_equal(cs_codebook_code(&book[0], rows + i * W), best);

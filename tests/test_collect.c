@@ -32,9 +32,8 @@ TEST(full_slots_are_added_up)
 {
     enum { DISTINCT = 8000, ROUNDS = 40 };
     CS_AUTO(cs_runs) runs = {0};
-    CS_AUTO(cs_collector) c = {0};
     cs_runs_init(&runs, NULL);
-    OK(cs_collector_init(&c, &runs, INT64_C(1) << 20));
+    AUTO_OK(cs_collector, c, cs_collector_init(&c, &runs, INT64_C(1) << 20));
     assert_true(c.places < DISTINCT && 2 * DISTINCT < c.capacity);
     for (int64_t i = 0; i < (int64_t)DISTINCT * ROUNDS; ++i) {
         cs_record r = record_of(i * 7 % DISTINCT, (int32_t)(i % 2), 1 + i % 2);
@@ -63,9 +62,8 @@ TEST(full_slots_are_added_up)
 TEST(units_that_overflow_do_no_harm)
 {
     CS_AUTO(cs_runs) runs = {0};
-    CS_AUTO(cs_collector) c = {0};
     cs_runs_init(&runs, NULL);
-    OK(cs_collector_init(&c, &runs, 1 << 16));
+    AUTO_OK(cs_collector, c, cs_collector_init(&c, &runs, 1 << 16));
     for (int64_t i = 0; i < 4000; ++i) {
         cs_record huge = record_of(i % 50, 0, INT64_C(1) << 62), small = record_of(1000 + i, 0, 1);
         OK(cs_collector_add(&c, &huge));
@@ -111,9 +109,8 @@ TEST(records_mostly_new_are_appended)
 {
     const int64_t many = 1000000, few = 1000;
     CS_AUTO(cs_runs) runs = {0};
-    CS_AUTO(cs_collector) c = {0};
     cs_runs_init(&runs, NULL);
-    OK(cs_collector_init(&c, &runs, INT64_C(40) << 20));
+    AUTO_OK(cs_collector, c, cs_collector_init(&c, &runs, INT64_C(40) << 20));
     assert_false(c.append);
     add(&c, many, many);
     assert_true(c.append && runs.count > 0);
@@ -137,10 +134,10 @@ TEST(slots_grow_as_long_as_memory_lasts)
     for (int way = 0; way < 2; ++way) { /* all new; a third of them comes twice at once */
         const int64_t size = (int64_t)sizeof(cs_record), each = 3 - way;
         CS_AUTO(cs_runs) runs = {0};
-        CS_AUTO(cs_collector) c = {0};
         int64_t units = 0;
         cs_runs_init(&runs, NULL);
-        OK(cs_collector_init(&c, &runs, (INT64_C(2) * FIRST + (1 << 14)) * size));
+        AUTO_OK(cs_collector, c,
+                cs_collector_init(&c, &runs, (INT64_C(2) * FIRST + (1 << 14)) * size));
         assert_true(c.capacity == FIRST && c.largest == 2 * FIRST);
         for (int64_t i = 0; i < MORE; ++i) {
             for (int64_t j = 0; j <= (way == 1 && i % each == 0); ++j, ++units) {
@@ -163,9 +160,8 @@ TEST(slots_grow_as_long_as_memory_lasts)
 TEST(no_records_are_no_run)
 {
     CS_AUTO(cs_runs) runs = {0};
-    CS_AUTO(cs_collector) c = {0};
     cs_runs_init(&runs, NULL);
-    OK(cs_collector_init(&c, &runs, 1 << 20));
+    AUTO_OK(cs_collector, c, cs_collector_init(&c, &runs, 1 << 20));
     OK(cs_collector_finish(&c));
     assert_true(c.used == 0 && runs.count == 0);
 }
@@ -177,9 +173,8 @@ TEST(collectors_take_what_they_are_given)
     const int64_t size = (int64_t)sizeof(cs_record);
     for (int64_t bytes = 1; bytes < INT64_C(1) << 25; bytes += 1 + bytes / 3) {
         CS_AUTO(cs_runs) runs = {0};
-        CS_AUTO(cs_collector) c = {0};
         cs_runs_init(&runs, NULL);
-        OK(cs_collector_init(&c, &runs, bytes));
+        AUTO_OK(cs_collector, c, cs_collector_init(&c, &runs, bytes));
         const int64_t all = (c.places + c.largest) * size;
         assert_true(c.places >= 64 && c.largest >= 2 * c.places && c.capacity <= c.largest);
         assert_true(all <= bytes ? bytes - all < size : c.places == 64 && c.largest == 128);

@@ -93,11 +93,8 @@ static cs_status sums(cs_comm *c, void *ctx)
         cs_status status = cs_comm_scatter_sum(c, n, 1, x, mine);
         status = status ? status : cs_comm_sum(c, n, x);
         for (int64_t i = 0; status == CS_OK && i < n; ++i) {
-            double want = 0, size = 0;
-            for (int r = 0; r < c->ranks; ++r) {
-                want += item(r, i);
-                size += item(r, i) < 0 ? -item(r, i) : item(r, i);
-            }
+            double want = SUM(r, 0, c->ranks, item(r, i));
+            double size = SUM(r, 0, c->ranks, item(r, i) < 0 ? -item(r, i) : item(r, i));
             double off = x[i] - want;
             bool slice = i >= first && i < first + count;
             if (off > 8 * size * 0x1p-52 || -off > 8 * size * 0x1p-52 ||
@@ -119,9 +116,7 @@ TEST(operations_mean_what_they_say)
         expect_ok(ranks, gathers, NULL);
         expect_ok(ranks, sums, seen[0]);
         expect_ok(ranks, sums, seen[1]);
-        for (int r = 0; r < ranks; ++r) {
-            assert_memory_equal(seen[0][r], seen[0][0], sizeof seen[0][0]);
-        }
+        assert_each(r, 0, ranks, memcmp(seen[0][r], seen[0][0], sizeof seen[0][0]) == 0);
         assert_memory_equal(seen[1][0], seen[0][0], sizeof seen[0][0]); /* and again */
     }
 }
@@ -175,10 +170,8 @@ TEST(ranks_agree_on_failures)
             }
         }
         (void)run_ranks(ranks, all_fail_alike, NULL, status, reason);
-        for (int r = 0; r < ranks; ++r) {
-            assert_int_equal(status[r], CS_ERR_INPUT);
-            assert_string_equal(reason[r], "m.npz: no such file");
-        }
+        assert_each(r, 0, ranks, status[r] == CS_ERR_INPUT);
+        assert_each(r, 0, ranks, strcmp(reason[r], "m.npz: no such file") == 0);
     }
 }
 

@@ -145,10 +145,7 @@ static bool is_idle(bool linear, const char *key)
         "id2label",       "label2id",   "problem_type", "trained",
         "mask_id",        "unk_id"};
     static const char *const none[] = {"hidden_act", "intermediate_size", "layer_norm_eps"};
-    bool found = false;
-    for (size_t i = 0; i < sizeof idle / sizeof *idle; ++i) {
-        found = found || strcmp(key, idle[i]) == 0;
-    }
+    bool found = ANY(i, 0, sizeof idle / sizeof *idle, strcmp(key, idle[i]) == 0);
     for (size_t i = 0; linear && i < sizeof none / sizeof *none; ++i) {
         found = found || strcmp(key, none[i]) == 0;
     }

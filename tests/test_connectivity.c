@@ -1,6 +1,6 @@
 /* Connectivity: Cheeger bounds against all subsets, known cuts, principal angles. */
 #include "analysis/measures/connectivity.h"
-#include "analysis/measures/subspace.h"
+#include "analysis/measures/similarity.h"
 #include "test.h"
 
 enum { MOST = 8 };
@@ -162,8 +162,7 @@ TEST(the_cut_is_the_heavier_components_whichever_values_are_larger)
 TEST(a_cut_without_its_second_triplet_is_refused)
 {
     enum { N = 700 };
-    CS_AUTO(cs_csr) a = {0};
-    OK(cs_csr_init(&a, N, N, 2 * N));
+    AUTO_OK(cs_csr, a, cs_csr_init(&a, N, N, 2 * N));
     for (int i = 0; i < N; ++i) {
         a.col[2 * i] = i + 1 < N ? i : 0;
         a.col[2 * i + 1] = i + 1 < N ? i + 1 : N - 1;
@@ -189,9 +188,8 @@ TEST(a_cut_without_its_second_triplet_is_refused)
 TEST(principal_angles_are_exact_at_both_ends)
 {
     const double wanted[3] = {1e-9, 0.7, M_PI / 2};
-    CS_AUTO(cs_dense) a = {0}, b = {0};
-    OK(cs_dense_init(&a, 8, 3));
-    OK(cs_dense_init(&b, 8, 3));
+    AUTO_OK(cs_dense, a, cs_dense_init(&a, 8, 3));
+    AUTO_OK(cs_dense, b, cs_dense_init(&b, 8, 3));
     for (int64_t j = 0; j < 3; ++j) {
         a.data[2 * j + j * a.ld] = 2.0; /* scale must not matter */
         b.data[2 * j + j * b.ld] = cos(wanted[j]);

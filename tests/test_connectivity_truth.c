@@ -68,9 +68,7 @@ TEST_IN_DIR(truth_has_blocks)
 
 TEST_IN_DIR(bad_truth_is_named)
 {
-    static const struct {
-        const char *text, *reason;
-    } bad[] = {
+    static const test_refusal bad[] = {
         {"series,target_position,metric,value\n", "no column se; expected connectivity.csv"},
         {"", "0 of the 2 NAMEs, but a ranking needs two; available series: none"},
         {"a,blind,,gap,,1,1\nc,blind,,gap,,1,1\n",

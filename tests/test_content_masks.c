@@ -14,13 +14,9 @@ TEST(fixed_masks)
     int32_t rank[N];
     const cs_content_masks all = {0}, causal = {.attention = CS_ATTENTION_CAUSAL};
     OK(cs_content_ranks(&all, 3, 0, N, rank));
-    for (int i = 0; i < N; ++i) {
-        assert_int_equal(rank[i], 0);
-    }
+    assert_each(i, 0, N, rank[i] == 0);
     OK(cs_content_ranks(&causal, 3, 0, N, rank));
-    for (int i = 0; i < N; ++i) {
-        assert_int_equal(rank[i], i);
-    }
+    assert_each(i, 0, N, rank[i] == i);
     assert_int_equal(cs_content_draws(&causal), 1);
 }
 
@@ -40,9 +36,7 @@ TEST(plans_are_drawn)
         assert_memory_equal(rank, again, sizeof rank);
         int t = rank[0] == rank[1] ? 2 : 1;
         ++first[t];
-        for (int i = 0; i < N; ++i) {
-            assert_int_equal(rank[i], rank[0] + (i < t ? 0 : (i - t) / 2 + 1));
-        }
+        assert_each(i, 0, N, rank[i] == (rank[0] + (i < t ? 0 : (i - t) / 2 + 1)));
     }
     assert_true(first[1] > 5 && first[2] > 5);
     int32_t one[1];

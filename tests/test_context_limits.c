@@ -182,9 +182,7 @@ TEST(keys_of_all_kinds_differ)
     }
     assert_int_equal(n, KEYS);
     qsort(key, KEYS, sizeof *key, by_key);
-    for (int64_t i = 1; i < n; ++i) {
-        assert_int_not_equal(cs_hash_compare(key[i - 1], key[i]), 0);
-    }
+    assert_each(i, 1, n, cs_hash_compare(key[i - 1], key[i]) != 0);
 }
 
 TEST(every_allocation_may_fail)
@@ -292,9 +290,7 @@ TEST(contributions_are_bounded_in_closed_form)
 /* A mistyped mode gets a suggestion, with its number; each has another name. */
 TEST(modes_have_names)
 {
-    static const struct {
-        const char *text, *says;
-    } wrong[] = {
+    static const test_refusal wrong[] = {
         {"neares:2", "unknown context 'neares:2' (all, nearest:N, each:W, document, unique); did "
                      "you mean nearest:2?"},
         {"documnet:2", "did you mean document?"},
@@ -325,7 +321,7 @@ TEST(modes_have_names)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
         cs_reason_clear();
         assert_int_equal(cs_context_parse(wrong[i].text, &context), CS_ERR_USAGE);
-        assert_non_null(strstr(cs_reason(), wrong[i].says));
+        assert_non_null(strstr(cs_reason(), wrong[i].reason));
     }
     cs_reason_clear();
     for (size_t i = 0; i < sizeof right / sizeof *right; ++i) {

@@ -70,11 +70,11 @@ TEST(a_single_row_is_the_sequence)
                 gather(specs[i], "nearest:2", draws, &corpus, &want);
                 gather(specs[i], planes[j], draws, &corpus, &got);
                 assert_int_equal(got.count, want.count);
-                for (int64_t e = 0; e < got.count; ++e) {
-                    assert_int_equal(cs_hash_compare(got.entry[e].key, want.entry[e].key), 0);
-                    assert_string_equal(got.entry[e].row, want.entry[e].row);
-                    assert_true(fabs(got.entry[e].weight - want.entry[e].weight) < 1e-15);
-                }
+                assert_each(e, 0, got.count,
+                            cs_hash_compare(got.entry[e].key, want.entry[e].key) == 0);
+                assert_each(e, 0, got.count, strcmp(got.entry[e].row, want.entry[e].row) == 0);
+                assert_each(e, 0, got.count,
+                            fabs(got.entry[e].weight - want.entry[e].weight) < 1e-15);
                 free(want.entry);
                 free(got.entry);
             }

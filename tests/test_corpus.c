@@ -30,9 +30,7 @@ TEST_IN_DIR(tsv_gives_labelled_documents)
     /* By count, then by bytes. */
     static const char *const words[] = {"<unk>", "cat", "the", "a", "dog", "here", "label", "no"};
     assert_int_equal(c.vocab, 8);
-    for (int w = 0; w < 8; ++w) {
-        assert_string_equal(c.word[w], words[w]);
-    }
+    assert_each(w, 0, 8, strcmp(c.word[w], words[w]) == 0);
     assert_int_equal(c.unknown_tokens, 0);
     cs_corpus_free(&c);
     cs_corpus_free(&c); /* accepts a zeroed object */
@@ -419,7 +417,7 @@ TEST_IN_DIR(fewer_documents_to_train_on_are_some_of_more)
     assert_true(held > 0 && held < 10);
     for (int64_t count = 1; count <= c.documents - held; ++count) {
         uint8_t now[32] = {0};
-        int64_t still = 0, listed = 0;
+        int64_t listed = 0;
         OK(cs_corpus_select_train(&c, count, &part));
         assert_int_equal(part.documents, held + count);
         assert_int_equal(part.vocab, c.vocab);
@@ -428,10 +426,8 @@ TEST_IN_DIR(fewer_documents_to_train_on_are_some_of_more)
             now[part.token[d]] = 1; /* each document a separate word */
         }
         assert_int_equal(listed, held);
-        for (int v = 0; v < 32; ++v) {
-            still += before[v] && now[v];
-            assert_true(!before[v] || now[v]);
-        }
+        int64_t still = COUNT(v, 0, 32, before[v] && now[v]);
+        assert_each(v, 0, 32, !before[v] || now[v]);
         assert_int_equal(still, count == 1 ? 0 : held + count - 1);
         memcpy(before, now, sizeof now);
         cs_corpus_free(&part);

@@ -150,9 +150,7 @@ TEST_IN_DIR(texts_in_memory_are_as_the_lines_of_a_file)
     assert_int_equal(c.documents, file.documents);
     assert_int_equal(c.invalid_documents, 1);
     assert_int_equal(c.vocab, file.vocab);
-    for (int64_t i = 0; i < c.tokens; ++i) {
-        assert_int_equal(c.token[i], file.token[i]);
-    }
+    assert_each(i, 0, c.tokens, c.token[i] == file.token[i]);
     cs_corpus_free(&c);
     cs_corpus_free(&file);
     o.invalid = CS_INVALID_REPLACE;

@@ -2,8 +2,8 @@
  * simulation. tests/bench/decide_bench.c has the larger one. */
 #include "io_support.h"
 #include "stats/decide.h"
-#include "stats/kendall.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
+#include "stats/rank_correlation.h"
 
 static void near(double got, double want, double tolerance)
 {

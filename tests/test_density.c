@@ -3,7 +3,7 @@
 #include "linalg/density.h"
 #include "linalg/jacobi_private.h"
 #include "linalg_support.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 
 enum { ORDER = 24 };
 
@@ -239,18 +239,15 @@ TEST(a_hypercube_ends_in_five_steps)
     AUTO_OPERATOR(m, a, 1);
     cs_density_options five = options_of(24, 5, 3), twenty = options_of(24, 20, 3);
     five.width = twenty.width = 0.05;
-    CS_AUTO(cs_density) d = {0}, e = {0};
-    OK(cs_density_of(&m.op, &five, &d));
-    OK(cs_density_of(&m.op, &twenty, &e));
+    AUTO_OK(cs_density, d, cs_density_of(&m.op, &five, &d));
+    AUTO_OK(cs_density, e, cs_density_of(&m.op, &twenty, &e));
     assert_int_equal(d.ended, 24);
     assert_int_equal(e.ended, 24);
     static const double truth[] = {186, 186, 74, 74, 18, 18, 2}; /* 2 (1 + 8 + 28 + 56), ... */
-    for (int i = 0; i < POINT_COUNT; ++i) {
-        assert_true(fabs(d.above[i].low - e.above[i].low) < 1e-8);
-        assert_true(fabs(d.above[i].high - e.above[i].high) < 1e-8);
-        assert_true(fabs(d.density[i].value - e.density[i].value) < 1e-6);
-        assert_true(holds(&d.above[i], truth[i], 0));
-    }
+    assert_each(i, 0, POINT_COUNT, fabs(d.above[i].low - e.above[i].low) < 1e-8);
+    assert_each(i, 0, POINT_COUNT, fabs(d.above[i].high - e.above[i].high) < 1e-8);
+    assert_each(i, 0, POINT_COUNT, fabs(d.density[i].value - e.density[i].value) < 1e-6);
+    assert_each(i, 0, POINT_COUNT, holds(&d.above[i], truth[i], 0));
     assert_true(holds(&d.rest2, N / 8.0, 0)); /* ||A||_F^2 */
 }
 
@@ -377,9 +374,7 @@ TEST(known_copies_are_taken_out)
         ones[k] = 1;
         *(k < 4 ? &v[0].data[k * 5] : &v[1].data[(k - 4) * 37]) = 1;
     }
-    for (int64_t i = 10; i < N; ++i) {
-        sum4 += pow(ten_ones(i), 4);
-    }
+    sum4 += SUM(i, 10, N, pow(ten_ones(i), 4));
     cs_density_known known = {.blocks = 2, .count = 10, .start = start, .v = v, .sigma = ones};
     cs_density_options o = options_of(4, 12, 2);
     o.known = &known;

@@ -2,7 +2,7 @@
  * by central differences, closed forms where there are any, a text counted by hand. The same
  * programmes by scipy are tests/oracle/design_oracle.py. */
 #include "analysis/design/design.h"
-#include "analysis/design/sums_private.h"
+#include "analysis/design/family_private.h"
 #include "analysis/theorems/tradeoff.h"
 #include "base/threads.h"
 #include "io/json.h"
@@ -350,7 +350,6 @@ static void check_plans(void **state, const cs_design_problem *p)
 {
     CS_AUTO(cs_design) d = solved(p, 1e-7), again = {0};
     cs_design_problem read = *p;
-    CS_AUTO(cs_plan_file) file = {0};
     cs_tradeoff x;
     json_auto_t *plans = NULL;
     const char *path = in_dir(state, "plan.json");
@@ -358,7 +357,7 @@ static void check_plans(void **state, const cs_design_problem *p)
     OK(cs_json_write(path, plans));
     read.objective = cs_objective_default(CS_OBJ_FILE);
     read.objective.empty_prefix = p->objective.empty_prefix;
-    OK(cs_objective_of_file(path, &file, &read.objective));
+    AUTO_OK(cs_plan_file, file, cs_objective_of_file(path, &file, &read.objective));
     OK(cs_design_of(&read, &again));
     assert_true(fabs(again.value - d.value) < 1e-12 * (1 + d.value));
     assert_true(fabs(again.kappa - d.kappa) < 1e-12);
@@ -418,10 +417,9 @@ TEST(a_stream_counted_by_hand)
     }
     for (int i = 0; i < S * S; ++i) {
         for (int u = 0; u < V; ++u) {
-            for (int v = 0; v < V; ++v) {
-                want[i] +=
-                    p[u] * p[v] > 0 ? count[i / S][u][v] * count[i % S][u][v] / p[u] / p[v] : 0;
-            }
+            want[i] +=
+                SUM(v, 0, V,
+                    p[u] * p[v] > 0 ? count[i / S][u][v] * count[i % S][u][v] / p[u] / p[v] : 0);
         }
     }
     OK(cs_stream_gram(&c, S, NULL, gram));

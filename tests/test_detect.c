@@ -275,9 +275,7 @@ TEST(detection_has_one_singular_value)
                 data[(now[k] != was[k]) * 2 * TEXTS + row] += chance / 2;
             }
         }
-        for (int64_t row = 0; row < 2 * TEXTS; ++row) {
-            p += data[2 * TEXTS + row];
-        }
+        p += SUM(row, 0, 2 * TEXTS, data[2 * TEXTS + row]);
         for (int64_t row = 0; row < 2 * TEXTS; ++row) {
             const double mass = data[row] + data[2 * TEXTS + row];
             data[row] /= sqrt(mass * (1 - p));
@@ -293,10 +291,8 @@ TEST(detection_has_one_singular_value)
                      apart = hypot((gram[0] - gram[3]) / 2, gram[1]);
         value[0] = half + apart;
         value[1] = half - apart;
-        for (int v = 0; v < V; ++v) {
-            squares += q[v] * q[v];
-            cubes += q[v] * q[v] * q[v];
-        }
+        squares += SUM(v, 0, V, q[v] * q[v]);
+        cubes += SUM(v, 0, V, q[v] * q[v] * q[v]);
         assert_true(fabs(p - rho * (1 - squares)) < 1e-14 && fabs(value[0] - 1) < 1e-13);
         const double expected = rho * rho * (cubes - squares * squares) / (p * (1 - p));
         assert_true(fabs(value[1] - expected) < 1e-13);

@@ -26,8 +26,7 @@ TEST(weights_are_the_mean_of_one_over_the_ratio)
             probability += p;
             weighted += p / t;
         }
-        CS_AUTO(cs_plan) plan = {0};
-        OK(cs_plan_init(&plan, S));
+        AUTO_OK(cs_plan, plan, cs_plan_init(&plan, S));
         for (uint64_t draw = 0, found = 0; !found; ++draw) {
             cs_rng rng = cs_rng_at(draw, CS_STREAM_TEST, 0);
             OK(cs_plan_sample(&o, &rng, &plan));
@@ -54,10 +53,8 @@ TEST(its_toy_spectrum_is_that_of_permuted_ar)
         toy.objective.event_weight = (cs_event_weight)(variant % 2);
         toy.objective.empty_prefix = (cs_empty_prefix)prefix;
         AUTO_OK(cs_toy_spectrum, spectrum, cs_toy_reduce(&toy, &spectrum));
-        for (int64_t j = 0; j < spectrum.values; ++j) {
-            assert_true(fabs(spectrum.sigma[j] - sigma[prefix][j]) < 1e-14);
-            assert_int_equal(spectrum.multiplicity[j], times[prefix][j]);
-        }
+        assert_each(j, 0, spectrum.values, fabs(spectrum.sigma[j] - sigma[prefix][j]) < 1e-14);
+        assert_each(j, 0, spectrum.values, spectrum.multiplicity[j] == times[prefix][j]);
         assert_true(spectrum.values == 3 || times[prefix][spectrum.values] == 0);
     }
 }

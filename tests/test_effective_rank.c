@@ -4,7 +4,7 @@
 #include "analysis/measures/effective_rank.h"
 #include "io_support.h"
 #include "linalg/tridiagonal.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 
 static const cs_rank_options plain = {.tau = 0.9, .eps = -1.0};
 
@@ -291,11 +291,10 @@ TEST(what_is_taken_away_keeps_the_floor)
             for (int j = 0; j <= i; ++j) {
                 const cs_gram_range without[2] = {{i, i + 1}, {j, j + 1}};
                 const double floor = cs_gram_floor(&g, without, centred);
-                CS_AUTO(cs_dense) away = {0}, added = {0};
                 double got[D], want[D];
                 int64_t rows = 0, same = 0;
-                OK(cs_gram_without(&g, &all, without, centred, &away, &rows));
-                OK(cs_gram_total(&g, without, centred, &added, &same));
+                AUTO_OK(cs_dense, away, cs_gram_without(&g, &all, without, centred, &away, &rows));
+                AUTO_OK(cs_dense, added, cs_gram_total(&g, without, centred, &added, &same));
                 assert_true(rows == same &&
                             floor == cs_gram_floor_without(&g, &all, without, centred));
                 OK(cs_symmetric_values(&away, got));
@@ -321,11 +320,10 @@ TEST(replicates_by_full_eigenproblems)
         AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &o, &r));
         for (int b = 0; b < B; ++b) {
             const cs_gram_range without[2] = {{b, b + 1}};
-            CS_AUTO(cs_dense) sum = {0};
             double ascending[D], lambda[D], raised[D], want[CS_RANK_MEASURES],
                 far[CS_RANK_MEASURES];
             int64_t rows = 0;
-            OK(cs_gram_total(&g, without, false, &sum, &rows));
+            AUTO_OK(cs_dense, sum, cs_gram_total(&g, without, false, &sum, &rows));
             OK(cs_dense_eigh(&sum, ascending, true));
             const int64_t count = rows < D ? rows : D;
             for (int64_t k = 0; k < count; ++k) {
@@ -355,9 +353,8 @@ TEST(threads_do_not_bear_on_the_errors)
     o.jackknife = true;
     CS_AUTO(cs_effective_rank) first = {0};
     for (int threads = 1; threads <= 4; ++threads) {
-        CS_AUTO(cs_effective_rank) r = {0};
         o.threads = threads;
-        OK(cs_effective_rank_of(&g, &o, threads == 1 ? &first : &r));
+        AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &o, threads == 1 ? &first : &r));
         if (threads > 1) {
             assert_memory_equal(first.left_out, r.left_out, B * CS_RANK_MEASURES * sizeof(double));
             assert_memory_equal(first.part_out, r.part_out, (size_t)r.parts * sizeof(double));
@@ -426,18 +423,14 @@ TEST(the_corrected_rank_has_an_error_of_its_own)
     double mean = 0, sum = 0, one = 0, two = 0;
     for (int i = 0; i < P; ++i) {
         double others = 0, without = rank_without(x, N, D, part, i, i);
-        for (int j = 0; j < P; ++j) {
-            others += j == i ? 0 : rank_without(x, N, D, part, i, j);
-        }
+        others += SUM(j, 0, P, j == i ? 0 : rank_without(x, N, D, part, i, j));
         const double c = (P - 1) * without - (P - 2) * others / (P - 1);
         one += without / P;
         two += others / (P * (P - 1));
         assert_true(fabs(r.part_out[i] - c) <= 1e-9);
         mean += r.part_out[i] / P;
     }
-    for (int i = 0; i < P; ++i) {
-        sum += (r.part_out[i] - mean) * (r.part_out[i] - mean);
-    }
+    sum += SUM(i, 0, P, (r.part_out[i] - mean) * (r.part_out[i] - mean));
     /* At 1, 9/10 and 8/10 of the rows: what a + b / n + c / n^2 through them has at 1 / n = 0. */
     const double second = 50 * rank_without(x, N, D, part, -1, -1) - 81 * one + 32 * two;
     assert_true(fabs(r.unclipped + r.bias_left - second) <= 1e-7);

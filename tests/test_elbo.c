@@ -19,11 +19,10 @@ static void table_of(training *t, const int32_t *token, double nll[SETS][S])
                                 .length = S,
                                 .predictions = S};
     CS_AUTO_BY(cs_pass_close, cs_pass) pass = {0};
-    CS_AUTO(cs_plan) plan = {0};
     CS_AUTO_FREE float *logits = cs_alloc(S * vocab, sizeof *logits);
     assert_non_null(logits);
     OK(cs_pass_open(&t->model, &sizes, &pass));
-    OK(cs_plan_init(&plan, S));
+    AUTO_OK(cs_plan, plan, cs_plan_init(&plan, S));
     for (unsigned set = 0; set + 1 < SETS; ++set) {
         const cs_example example = {.token = token, .length = S};
         plan.groups = 1;

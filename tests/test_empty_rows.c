@@ -131,8 +131,8 @@ TEST_IN_DIR(stored_rows_are_left_out)
     int64_t size = 0;
     OK(cs_npy_header(CS_F64, false, 2, (const int64_t[]){INT64_C(1) << 50, 0}, &header, &size));
     OK(cs_file_write(in_dir(state, "none.npy"), header, size));
-    CS_AUTO(cs_nonempty_rows) kept = {0};
-    OK(cs_matrix_read_filled(in_dir(state, "none.npy"), &kept, &whole));
+    AUTO_OK(cs_nonempty_rows, kept,
+            cs_matrix_read_filled(in_dir(state, "none.npy"), &kept, &whole));
     assert_int_equal(kept.rows, INT64_C(1) << 50);
     assert_int_equal(kept.count, 0);
     assert_int_equal(whole.rows, 0);
@@ -361,8 +361,7 @@ TEST_IN_DIR(vectors_are_written_in_their_rows)
 TEST(vectors_are_refused_beforehand)
 {
     enum { ROWS = 2000000, SIDE = 1000000 };
-    CS_AUTO(cs_csr) a = {0};
-    OK(cs_csr_init(&a, ROWS, SIDE, SIDE));
+    AUTO_OK(cs_csr, a, cs_csr_init(&a, ROWS, SIDE, SIDE));
     for (int64_t i = 0; i < SIDE; ++i) {
         a.col[i] = (int32_t)i;
         a.val[i] = 1;

@@ -88,19 +88,15 @@ static void fill(cs_model *model, const cs_images *m, bool two_stream, float *to
                                 .attention = CS_ATTENTION_BIDIRECTIONAL,
                                 .query_position = two_stream ? "on" : NULL};
     CS_AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
-    CS_AUTO(cs_corpus) patches = {0};
     ARRAY(int32_t, group, (2 * PATCHES), k, k % 2);
-    OK(cs_model_pictures(model, m, 1, &patches));
+    AUTO_OK(cs_corpus, patches, cs_model_pictures(model, m, 1, &patches));
     OK(cs_patch_reader_open(model, &kind, 2, &reader));
     OK(cs_patches_fill(&reader, 2, patches.real, m->extra, NULL, group, 1, to));
 }
 
 static double farthest(int64_t n, const float *a, const float *b)
 {
-    double most = 0;
-    for (int64_t i = 0; i < n; ++i) {
-        most = fmax(most, fabs((double)a[i] - (double)b[i]));
-    }
+    double most = LARGEST(i, 0, n, fabs((double)a[i] - (double)b[i]));
     return most;
 }
 

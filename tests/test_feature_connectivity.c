@@ -134,21 +134,16 @@ static void plainly(const double *x, int64_t n, int64_t d, int without, const cs
     double sum = 0, top = 0;
     for (int64_t i = 0; i < m; ++i) {
         for (int64_t j = o->self ? i : i + 1; j < m; ++j) {
-            double ab = 0, aa = 0, bb = 0;
-            for (int64_t k = 0; k < d; ++k) {
-                ab += y[i * d + k] * y[j * d + k];
-                aa += y[i * d + k] * y[i * d + k];
-                bb += y[j * d + k] * y[j * d + k];
-            }
+            double ab = SUM(k, 0, d, y[i * d + k] * y[j * d + k]);
+            double aa = SUM(k, 0, d, y[i * d + k] * y[i * d + k]);
+            double bb = SUM(k, 0, d, y[j * d + k] * y[j * d + k]);
             s[pairs] = o->cosine ? ab / sqrt(aa * bb) : ab;
             sum += s[pairs++];
         }
     }
     qsort(s, (size_t)pairs, sizeof *s, falling);
     int64_t kept = (int64_t)llround(share * (double)pairs);
-    for (int64_t i = 0; i < kept; ++i) {
-        top += s[i];
-    }
+    top += SUM(i, 0, kept, s[i]);
     value[0] = top / (double)kept;
     value[1] = s[kept - 1];
     value[2] = sum / (double)pairs;

@@ -180,10 +180,7 @@ TEST(values_do_not_leak)
         t.options.learning_rate = 1e-3;
         cs_finetune_result result = {0};
         for (int64_t i = 0; i < 40 && changed; ++i) {
-            bool trained = false;
-            for (size_t k = 0; k < sizeof fit / sizeof *fit; ++k) {
-                trained = trained || fit[k] == i;
-            }
+            bool trained = ANY(k, 0, sizeof fit / sizeof *fit, fit[k] == i);
             t.ids.value[i] = trained ? t.ids.value[i] : (double)(((int)t.ids.value[i] + 1) % 3);
         }
         OK(cs_finetune(&t.model, &t.ids, fit, 10, &t.options, &result));

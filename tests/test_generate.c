@@ -242,11 +242,10 @@ static void asked(training *t, const int32_t token[3], unsigned shown, int place
                                       .predictions = 3};
     const cs_example example = {.token = token, .length = 3};
     CS_AUTO_BY(cs_pass_close, cs_pass) pass = {0};
-    CS_AUTO(cs_plan) plan = {0};
     float z[3 * 64];
     double sum = 0;
     OK(cs_pass_open(&t->model, &sizes, &pass));
-    OK(cs_plan_init(&plan, 3));
+    AUTO_OK(cs_plan, plan, cs_plan_init(&plan, 3));
     plan.groups = 1;
     for (int k = 0; k < 3; ++k) {
         plan.group[k] = !(shown >> k & 1);

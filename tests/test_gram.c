@@ -70,34 +70,29 @@ TEST(kernels_agree_with_the_definition)
     for (int v = 0; v < count; ++v) {
         float tile[CS_TILE * CS_TILE], panel[STEPS * CS_TILE], sum[CS_TILE] = {0};
         float square[STEPS * CS_TILE_LANES] = {0};
-        double wide[CS_TILE * CS_TILE], ad[STEPS * CS_TILE], bd[STEPS * CS_TILE];
+        double wide[CS_TILE * CS_TILE];
         for (int i = 0; i < CS_TILE * CS_TILE; ++i) {
             wide[i] = tile[i] = 1.0F;
         }
-        for (int i = 0; i < STEPS * CS_TILE; ++i) {
-            ad[i] = a[i];
-            bd[i] = b[i];
-        }
+        ARRAY(double, ad, (STEPS * CS_TILE), i, a[i]);
+        ARRAY(double, bd, (STEPS * CS_TILE), i, b[i]);
         all[v]->product[0](STEPS, a, b, tile);
         all[v]->product[1](STEPS, ad, bd, wide);
         for (int i = 0; i < CS_TILE; ++i) {
             for (int j = 0; j < CS_TILE; ++j) {
                 long double want = 1, mass = 1;
-                for (int k = 0; k < STEPS; ++k) {
-                    want += ad[k * CS_TILE + i] * bd[k * CS_TILE + j];
-                    mass += fabs(ad[k * CS_TILE + i] * bd[k * CS_TILE + j]);
-                }
+                want += SUM(k, 0, STEPS, ad[k * CS_TILE + i] * bd[k * CS_TILE + j]);
+                mass += SUM(k, 0, STEPS, fabs(ad[k * CS_TILE + i] * bd[k * CS_TILE + j]));
                 assert_true(fabsl(tile[i * CS_TILE + j] - want) <= (STEPS + 2) * 0x1p-24L * mass);
                 assert_true(fabsl(wide[i * CS_TILE + j] - want) <= (STEPS + 2) * 0x1p-52L * mass);
             }
         }
         all[v]->pack[0](STEPS, COLS, a, CS_TILE, panel, sum, square);
         for (int k = 0; k < STEPS; ++k) {
-            double want = 0;
-            for (int i = 0; i < CS_TILE; ++i) {
-                assert_true(panel[k * CS_TILE + i] == (i < COLS ? a[k * CS_TILE + i] : 0.0F));
-                want += i < COLS ? ad[k * CS_TILE + i] * ad[k * CS_TILE + i] : 0;
-            }
+            assert_each(i, 0, CS_TILE,
+                        panel[k * CS_TILE + i] == (i < COLS ? a[k * CS_TILE + i] : 0.0F));
+            double want =
+                SUM(i, 0, CS_TILE, i < COLS ? ad[k * CS_TILE + i] * ad[k * CS_TILE + i] : 0);
             double total = SUM(l, 0, CS_TILE_LANES, (double)square[k * CS_TILE_LANES + l]);
             assert_true(fabs(total - want) <= 4 * FLT_EPSILON * want);
         }
@@ -114,10 +109,8 @@ TEST(kernels_agree_with_the_definition)
 TEST(keys_keep_the_order_of_floats)
 {
     const float x[] = {-INFINITY, -3, -1e-40F, -0.0F, 0, 1e-40F, 1, 1.5F, INFINITY};
-    for (int i = 0; i < 9; ++i) {
-        assert_true(cs_tile_value(cs_tile_key(x[i])) == x[i]);
-        assert_true(i == 0 || cs_tile_key(x[i - 1]) < cs_tile_key(x[i]));
-    }
+    assert_each(i, 0, 9, cs_tile_value(cs_tile_key(x[i])) == x[i]);
+    assert_each(i, 0, 9, i == 0 || cs_tile_key(x[i - 1]) < cs_tile_key(x[i]));
 }
 
 /* Sizes around those of panels, blocks, runs and slabs. */
@@ -129,13 +122,12 @@ TEST(error_is_within_its_bound)
         int64_t n = size[c][0], d = size[c][1], rows;
         float *x = normal_rows(n, d, 0.5F, (uint64_t)c);
         for (int wide = 0; wide < 2; ++wide) {
-            CS_AUTO(cs_dense) total = {0};
             cs_gram_options options = {.wide = wide, .threads = 2};
             cs_rows source = cs_rows_of_f32(n, d, x, "x");
             sums s = {.x = x, .n = n, .d = d};
             AUTO_OK(cs_gram, g, cs_gram_init(d, 1, &options, &g));
             OK(cs_gram_add(&g, &source, NULL, &options));
-            OK(cs_gram_total(&g, NULL, false, &total, &rows));
+            AUTO_OK(cs_dense, total, cs_gram_total(&g, NULL, false, &total, &rows));
             assert_int_equal(rows, n);
             assert_gram(&total, &s, cs_gram_gamma(&g, false), 0);
         }
@@ -236,9 +228,9 @@ TEST(groups_are_apart_and_add_up)
         assert_gram(&total, &s, cs_gram_gamma(&g, false), 0);
     }
     /* All but group 1, by leaving it out. */
-    CS_AUTO(cs_dense) without = {0};
     int64_t kept, counts[2] = {g.rows[0], g.rows[2]};
-    OK(cs_gram_total(&g, (cs_gram_range[2]){{1, 2}}, false, &without, &kept));
+    AUTO_OK(cs_dense, without,
+            cs_gram_total(&g, (cs_gram_range[2]){{1, 2}}, false, &without, &kept));
     assert_int_equal(kept, counts[0] + counts[1]);
     for (int64_t k = 0; k < n; ++k) {
         group[k] = group[k] == 1 ? -1 : group[k];
@@ -260,16 +252,13 @@ TEST(doubles_are_shifted_as_doubles)
         x[i] = 1000 + 1e-3 * cs_rng_normal(&rng);
         mean[i % COLS] += x[i] / ROWS;
     }
-    CS_AUTO(cs_dense) total = {0};
     cs_gram_options options = {.shift = true, .threads = 2};
     cs_rows source = cs_rows_of_f64(ROWS, COLS, x, "x");
     int64_t rows;
     AUTO_OK(cs_gram, g, cs_gram_init(COLS, 1, &options, &g));
     OK(cs_gram_add(&g, &source, NULL, &options));
-    OK(cs_gram_total(&g, NULL, true, &total, &rows));
-    for (int64_t k = 0; k < ROWS; ++k) {
-        square += (x[k * COLS] - mean[0]) * (x[k * COLS] - mean[0]);
-    }
+    AUTO_OK(cs_dense, total, cs_gram_total(&g, NULL, true, &total, &rows));
+    square += SUM(k, 0, ROWS, (x[k * COLS] - mean[0]) * (x[k * COLS] - mean[0]));
     assert_true(fabs(total.data[0] - square) <= cs_gram_floor(&g, NULL, true));
 }
 
@@ -284,11 +273,10 @@ TEST(centring_does_not_cancel)
     }
     cs_gram_options options = {.shift = true, .threads = 1};
     cs_rows source = cs_rows_of_f32(n, d, x, "x");
-    CS_AUTO(cs_dense) total = {0};
     int64_t rows;
     AUTO_OK(cs_gram, g, cs_gram_init(d, 4, &options, &g));
     OK(cs_gram_add(&g, &source, NULL, &options));
-    OK(cs_gram_total(&g, NULL, true, &total, &rows));
+    AUTO_OK(cs_dense, total, cs_gram_total(&g, NULL, true, &total, &rows));
     sums s = {.x = x, .n = n, .d = d, .mean = mean};
     /* A shifted row is rounded to 2^-24 of 2000, near 1: n roundings of 2^-24 at most. */
     assert_gram(&total, &s, 2 * cs_gram_gamma(&g, false), (double)n * 2000.0 * 0x1p-23 * 1e-2);
@@ -309,11 +297,10 @@ TEST(rows_can_be_normalised)
     }
     cs_gram_options options = {.normalise = true, .threads = 2};
     cs_rows source = cs_rows_of_f32(n, d, x, "x");
-    CS_AUTO(cs_dense) total = {0};
     int64_t rows;
     AUTO_OK(cs_gram, g, cs_gram_init(d, 1, &options, &g));
     OK(cs_gram_add(&g, &source, NULL, &options));
-    OK(cs_gram_total(&g, NULL, false, &total, &rows));
+    AUTO_OK(cs_dense, total, cs_gram_total(&g, NULL, false, &total, &rows));
     sums s = {.x = x, .n = n, .d = d, .normalise = true};
     assert_gram(&total, &s, cs_gram_gamma(&g, false), 0);
     double trace = SUM(j, 0, d, total.data[j + j * d]);
@@ -331,7 +318,6 @@ TEST_IN_DIR(shards_merge_and_are_stored)
     for (int shift = 0; shift < 2; ++shift) {
         cs_gram_options options = {.shift = shift, .threads = 2};
         cs_gram g[3] = {{0}};
-        CS_AUTO(cs_dense) total = {0};
         int64_t rows;
         cs_rows part[2] = {cs_rows_of_f32(200, d, x, "a"),
                            cs_rows_of_f32(n - 200, d, x + 200 * d, "b")};
@@ -343,7 +329,7 @@ TEST_IN_DIR(shards_merge_and_are_stored)
         OK(cs_gram_read(path, &g[2]));
         assert_memory_equal(g[2].block, g[0].block, (size_t)(2 * d * d) * sizeof *g[0].block);
         OK(cs_gram_merge(&g[2], &g[1]));
-        OK(cs_gram_total(&g[2], NULL, false, &total, &rows));
+        AUTO_OK(cs_dense, total, cs_gram_total(&g[2], NULL, false, &total, &rows));
         assert_int_equal(rows, n);
         assert_int_equal(g[2].heaviest, 450);
         sums s = {.x = x, .n = n, .d = d};

@@ -50,9 +50,8 @@ TEST(few_groups_are_taken_away)
     all.sum.data[1] += 1;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         const cs_gram_range without[2] = {cases[c].without};
-        CS_AUTO(cs_dense) sum = {0};
         int64_t n = 0;
-        OK(cs_gram_without(&g, &all, without, false, &sum, &n));
+        AUTO_OK(cs_dense, sum, cs_gram_without(&g, &all, without, false, &sum, &n));
         const double trace = (double)n + (without->end == EACH ? 0 : 9999);
         assert_int_equal(n, EACH - (without->end - without->from));
         assert_true(sum.data[1] == cases[c].away);
@@ -219,9 +218,8 @@ TEST(merging_adds_up_what_was_counted)
     for (int odd = 0; odd < 5; ++odd) {
         const cs_gram_options o = {.threads = 1};
         const cs_gram_options other = {.wide = odd == 0, .normalise = odd == 1, .shift = odd == 2};
-        CS_AUTO(cs_gram) a = {0}, b = {0};
-        OK(cs_gram_init(D, GROUPS, &o, &a));
-        OK(cs_gram_init(D + (odd == 3), GROUPS + (odd == 4), &other, &b));
+        AUTO_OK(cs_gram, a, cs_gram_init(D, GROUPS, &o, &a));
+        AUTO_OK(cs_gram, b, cs_gram_init(D + (odd == 3), GROUPS + (odd == 4), &other, &b));
         assert_fails(cs_gram_merge(&a, &b), CS_ERR_USAGE, "cannot be merged with 3 columns in 2");
         if (odd < 3) {
             cs_rows none = cs_rows_of_f32(0, D, NULL, "none");
@@ -247,9 +245,7 @@ TEST(the_bound_is_its_formula)
     CS_AUTO(cs_gram) g = ten_rows(&o);
     double trace[GROUPS] = {0};
     for (int b = 0; b < GROUPS; ++b) {
-        for (int i = 0; i < D; ++i) {
-            trace[b] += g.block[(b * D + i) * D + i];
-        }
+        trace[b] += SUM(i, 0, D, g.block[(b * D + i) * D + i]);
     }
     const cs_gram_range first[2] = {{0, 1}, {2, 2}}, second[2] = {{1, 1}, {1, 2}};
     const double gamma = cs_gram_gamma(&g, true);
@@ -274,9 +270,9 @@ TEST(sizes_have_ends)
     OK(cs_gram_init(1, 1, &o, &g));
     assert_int_equal(g.heaviest, -1);
     assert_true(g.heaviest_square < 0);
-    CS_AUTO(cs_dense) total = {0};
     int64_t rows = -1;
-    OK(cs_gram_total(&g, NULL, true, &total, &rows)); /* of no rows: no mean to take off */
+    AUTO_OK(cs_dense, total,
+            cs_gram_total(&g, NULL, true, &total, &rows)); /* of no rows: no mean to take off */
     assert_int_equal(rows, 0);
     assert_true(total.data[0] == 0);
 }
@@ -342,9 +338,7 @@ TEST(widths_about_the_ends_of_blocks)
         for (int64_t i = 0; i < d; i += 37) {
             for (int64_t j = i; j < d; ++j) {
                 double sum = 0; /* of small integers: exact */
-                for (int64_t k = 0; k < ROWS; ++k) {
-                    sum += (double)x[k * d + i] * (double)x[k * d + j];
-                }
+                sum += SUM(k, 0, ROWS, (double)x[k * d + i] * (double)x[k * d + j]);
                 assert_true(g.block[i * d + j] == sum);
             }
         }

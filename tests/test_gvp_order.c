@@ -53,10 +53,9 @@ TEST(sizes_are_those_of_permuted_plans)
     enum { S = 196 };
     for (int i = 0; i < 3; ++i) {
         double of_size[S] = {0};
-        CS_AUTO(cs_pairs) permuted = {0}, along = {0};
         const cs_objective p = plan_objective(pairs[i][0]), a = plan_objective(pairs[i][1]);
-        OK(cs_pairs_of(&p, S, &permuted));
-        OK(cs_pairs_of(&a, S, &along));
+        AUTO_OK(cs_pairs, permuted, cs_pairs_of(&p, S, &permuted));
+        AUTO_OK(cs_pairs, along, cs_pairs_of(&a, S, &along));
         assert_true(!along.q && along.prefixes);
         for (int64_t e = 0; e < along.events; ++e) {
             of_size[cs_pairs_set_of(&along, e).size] += along.weight[e];

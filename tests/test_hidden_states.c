@@ -171,10 +171,9 @@ TEST(pooling_is_arithmetic)
     o.pooling = CS_POOL_EACH; /* one pass, the same numbers */
     rows *each = states_of(&t, &o);
     for (int64_t l = 0; l < 9; ++l) {
-        for (int64_t d = 0; d < t.corpus.documents; ++d) {
-            assert_memory_equal(each->state[l][d], pooled[l / 3]->state[l % 3][d],
-                                sizeof each->state[l][d]);
-        }
+        assert_each(d, 0, t.corpus.documents,
+                    memcmp(each->state[l][d], pooled[l / 3]->state[l % 3][d],
+                           sizeof each->state[l][d]) == 0);
     }
 }
 
@@ -310,9 +309,7 @@ TEST(masked_tokens_are_kept_or_random)
     rows *kept =
         states_of(&t, &(cs_hidden_options){.mask_ratio = 0.5, .mask_seed = 4, .mask_keep = 1});
     assert_same_rows(kept, plain, 0);
-    for (int64_t i = 0; i < kept->rows; ++i) {
-        assert_int_equal(kept->about[i].masked, all->about[i].masked);
-    }
+    assert_each(i, 0, kept->rows, kept->about[i].masked == all->about[i].masked);
 }
 
 TEST(special_tokens_surround_texts)

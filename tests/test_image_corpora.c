@@ -89,9 +89,7 @@ TEST(scenes_have_exact_masks_and_boxes)
             }
         }
         assert_true(labelled);
-        for (int p = 0; p < PIXELS; ++p) {
-            assert_int_equal(rest[p], 0);
-        }
+        assert_each(p, 0, PIXELS, rest[p] == 0);
     }
     assert_true(discs > 3);
     for (int n = 1; n <= CS_SCENE_SHAPES; ++n) {
@@ -182,14 +180,13 @@ TEST_IN_DIR(glyphs_are_held_out_by_typeface)
     use_cache(state);
     for (int k = 0; k < 2; ++k) {
         CS_AUTO_FREE char *note = NULL;
-        CS_AUTO(cs_images) m = {0};
         const cs_status status = cs_images_prepare(name[k], false, &note);
         if (status == CS_ERR_INPUT && strstr(cs_reason(), "install fonts-")) {
             skip(); /* make deps was not run */
         }
         OK(status);
         assert_non_null(strstr(note, "prepared from fonts-"));
-        OK(cs_images_load(name[k], NULL, &m));
+        AUTO_OK(cs_images, m, cs_images_load(name[k], NULL, &m));
         assert_int_equal(m.labels, k == 0 ? 48 : 62);
         assert_string_equal(m.label_name[47], k == 0 ? "\xCF\x89" : "l"); /* omega */
         int64_t *seen = test_zeros(m.groups * m.labels, sizeof *seen), side[2] = {0};
@@ -205,9 +202,7 @@ TEST_IN_DIR(glyphs_are_held_out_by_typeface)
         }
         for (int64_t g = 0; g < m.groups; ++g) {
             side[held_out[g]] += 1;
-            for (int64_t l = 0; l < m.labels; ++l) {
-                assert_int_equal(seen[g * m.labels + l], 4);
-            }
+            assert_each(l, 0, m.labels, seen[g * m.labels + l] == 4);
         }
         assert_true(side[0] >= 5 && side[1] >= 2);
     }

@@ -94,9 +94,7 @@ TEST_IN_DIR(cifar_file_and_directory)
     assert_int_equal(m.count, 2);
     assert_int_equal(m.label[1], 9);
     for (int p = 0; p < 1024; ++p) { /* planes of red, green and blue */
-        for (int c = 0; c < 3; ++c) {
-            assert_int_equal(m.pixel[3 * 1024 + 3 * p + c], bytes[RECORD + 1 + 1024 * c + p]);
-        }
+        assert_each(c, 0, 3, m.pixel[3 * 1024 + 3 * p + c] == bytes[RECORD + 1 + 1024 * c + p]);
     }
     cs_images_free(&m);
     (void)put_dir(state, "c");
@@ -174,9 +172,7 @@ TEST_IN_DIR(directories_of_pictures)
         assert_string_equal(m.label_name[1], "b");
         for (int i = 0; i < 3; ++i) {
             assert_int_equal(m.label[i], i == 2);
-            for (int v = 0; v < 27; ++v) {
-                assert_int_equal(m.pixel[27 * i + v], i == 2 ? 7 : 8 + i);
-            }
+            assert_each(v, 0, 27, m.pixel[27 * i + v] == (i == 2 ? 7 : 8 + i));
         }
         cs_images_free(&m);
     }

@@ -56,10 +56,9 @@ TEST(counts_agree_with_eigenvalues)
  * coordinates, with eigenvalues 1 and -1, a 2 x 2 pivot. */
 TEST(closed_forms)
 {
-    CS_AUTO(cs_dense) a = {0};
     int64_t positive = -1;
     double error = -1;
-    OK(cs_dense_init(&a, 3, 3));
+    AUTO_OK(cs_dense, a, cs_dense_init(&a, 3, 3));
     a.data[0] = -1;
     a.data[8] = 1;
     OK(cs_inertia(&a, &positive, &error));
@@ -91,8 +90,7 @@ TEST(pivots_of_any_size)
     for (int e = -1000; e <= 1000; e += 100) {
         double x = ldexp(1, e), error = 0;
         int64_t positive = -1;
-        CS_AUTO(cs_dense) a = {0};
-        OK(cs_dense_init(&a, 4, 4));
+        AUTO_OK(cs_dense, a, cs_dense_init(&a, 4, 4));
         a.data[1] = a.data[11] = x; /* blocks (0 x; x 0) and (x / 8, x; x, x / 8) */
         a.data[10] = a.data[15] = x / 8;
         OK(cs_inertia(&a, &positive, &error));
@@ -162,10 +160,9 @@ TEST(the_error_covers_the_factorisation)
 
 TEST(bad_matrices_are_refused)
 {
-    CS_AUTO(cs_dense) a = {0};
     int64_t positive = 0;
     double error = 0;
-    OK(cs_dense_init(&a, 3, 2));
+    AUTO_OK(cs_dense, a, cs_dense_init(&a, 3, 2));
     assert_fails(cs_inertia(&a, &positive, &error), CS_ERR_USAGE, "3 x 2: not square");
     cs_dense_free(&a);
     OK(cs_dense_init(&a, 3, 3));
@@ -191,4 +188,40 @@ TEST(every_failed_allocation_is_reported)
     }
     (void)cs_mem_fail_at(0);
     assert_int_equal(n, 6);
+}
+
+/* The largest eigenvalue of a symmetric matrix without negative entries. */
+static double perron(cs_dense *a)
+{
+    double *value = test_zeros(a->rows, sizeof *value);
+    OK(cs_dense_eigh(a, value, true));
+    return value[a->rows - 1];
+}
+
+/* (4 n + 400) u (|| |A| || + || |L| |D| |L^T| ||), the norms from above and within a hundredth. */
+TEST(the_error_is_that_of_two_norms)
+{
+    for (int64_t n = 1; n <= 65; n += 8) {
+        CS_AUTO(cs_dense) a = {0}, b = {0}, absolute = {0}, product = {0};
+        int64_t positive;
+        double error, *below = test_zeros(n, sizeof *below);
+        int *pivot = test_zeros(n, sizeof *pivot);
+        OK(cs_dense_init(&a, n, n));
+        OK(cs_dense_init(&b, n, n));
+        OK(cs_dense_init(&absolute, n, n));
+        fill_normal(&a, (uint64_t)n);
+        for (int64_t j = 0; j < n; ++j) {
+            for (int64_t i = 0; i <= j; ++i) {
+                a.data[j + i * n] = a.data[i + j * n];
+                absolute.data[i + j * n] = absolute.data[j + i * n] = fabs(a.data[i + j * n]);
+            }
+        }
+        cs_dense_copy(&a, &b);
+        OK(cs_dense_ldl(&b, below, pivot));
+        product = ldl_product(&b, below, true);
+        const double size = perron(&absolute) + perron(&product);
+        OK(cs_inertia(&a, &positive, &error));
+        const double ratio = error / ((4 * (double)n + 400) * (DBL_EPSILON / 2) * size);
+        assert_true(ratio >= 1 - 1e-12 && ratio <= 1.01);
+    }
 }

@@ -151,9 +151,7 @@ TEST_IN_DIR(members_are_made_as_they_are_written)
         OK(cs_npz_commit(&w));
         AUTO_OK(cs_array, a, read_one(path, 0, "x", &a));
         assert_true(a.ndim == 1 && a.shape[0] == count && a.dtype == CS_I64);
-        for (int64_t j = 0; j < count; ++j) {
-            assert_int_equal(((int64_t *)a.data)[j], j * j + add);
-        }
+        assert_each(j, 0, count, ((int64_t *)a.data)[j] == j * j + add);
     }
 }
 

@@ -1,10 +1,11 @@
-/* io: NPY arrays. */
+/* io: NPY arrays, and floats of 16 bits. */
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "io/file.h"
+#include "io/float16_private.h"
 #include "io/npy.h"
 #include "io_support.h"
 
@@ -197,9 +198,7 @@ TEST_IN_DIR(headers_of_all_writers_are_read)
 
 TEST_IN_DIR(bad_headers_are_refused)
 {
-    const struct {
-        const char *dictionary, *reason;
-    } bad[] = {
+    static const test_refusal bad[] = {
         {"{'descr': '|O', 'fortran_order': False, 'shape': (1,)}",
          "dtype '|O' contains Python objects"},
         {"{'descr': '>f8', 'fortran_order': False, 'shape': (1,)}",
@@ -246,7 +245,7 @@ TEST_IN_DIR(bad_headers_are_refused)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         char bytes[256];
         cs_array a = {0};
-        int64_t x = 1, size = image(bytes, 1, bad[i].dictionary, &x, sizeof x);
+        int64_t x = 1, size = image(bytes, 1, bad[i].text, &x, sizeof x);
         if (!bad[i].reason) { /* the frame of all these is sound */
             OK(read_image(in_dir(state, "bad"), bytes, size, &a));
             cs_array_free(&a);
@@ -468,4 +467,31 @@ TEST_IN_DIR(every_allocation_may_fail)
 {
     fail_each_allocation(use_all, in_dir(state, "m.npy"));
     assert_int_equal(entries(state), 1);
+}
+
+/* BF16 is the upper half of a float. */
+TEST(bf16_decodes_every_value)
+{
+    for (uint32_t half = 0; half <= UINT16_MAX; ++half) {
+        float x = cs_bf16_decode((uint16_t)half);
+        uint32_t bits;
+        memcpy(&bits, &x, sizeof bits);
+        assert_int_equal(bits, half << 16);
+    }
+}
+
+/* All 65536 against sign * 2^(e-25) * (1024 + f). */
+TEST(f16_decodes_every_value)
+{
+    for (int half = 0; half <= UINT16_MAX; ++half) {
+        int exponent = half >> 10 & 31, fraction = half & 1023;
+        float x = cs_f16_decode((uint16_t)half);
+        assert_true((signbit(x) != 0) == (half >> 15 == 1));
+        if (exponent == 31) {
+            assert_true(fraction ? isnan(x) : isinf(x));
+        } else {
+            double want = exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+            assert_true(fabs((double)x) == want);
+        }
+    }
 }

@@ -71,9 +71,7 @@ TEST_IN_DIR(pipes_are_read_to_their_end)
     OK(cs_file_read(path, SIZE, &text, &size));
     assert_int_equal(close(end[0]), 0);
     assert_int_equal(size, SIZE);
-    for (int i = 0; i < SIZE; ++i) {
-        assert_int_equal((unsigned char)text[i], i % 251);
-    }
+    assert_each(i, 0, SIZE, (unsigned char)text[i] == (i % 251));
     assert_int_equal(exit_code(child), 0);
 }
 
@@ -394,9 +392,7 @@ TEST_IN_DIR(json_round_trip)
         const json_t *v = json_array_get(z, i);
         assert_true(isfinite(x[i]) ? json_real_value(v) == x[i] : json_is_null(v));
     }
-    for (size_t i = 0; i < 3; ++i) {
-        assert_true(json_integer_value(json_array_get(a, i)) == k[i]);
-    }
+    assert_each(i, 0, 3, json_integer_value(json_array_get(a, (size_t)i)) == k[i]);
     /* Keys keep the order in which they were set. */
     assert_string_equal(json_object_iter_key(json_object_iter(back)), "z");
 }
@@ -416,9 +412,7 @@ TEST_IN_DIR(json_without_memory)
 TEST_IN_DIR(json_errors_name_their_place)
 {
     const char *path = in_dir(state, "bad.json");
-    const struct {
-        const char *text, *reason;
-    } bad[] = {
+    static const test_refusal bad[] = {
         {"{\n  \"a\": 1,\n  \"b\": tru\n}\n", "bad.json:3:10: "},
         {"{\"a\": 1, \"a\": 2}", "bad.json:1:"},
         {"", "bad.json:1:0: "},
@@ -443,9 +437,7 @@ TEST_IN_DIR(json_errors_name_their_place)
 
 TEST(json_members_have_their_kinds)
 {
-    const struct {
-        const char *text, *reason;
-    } bad[] = {
+    static const test_refusal bad[] = {
         {"[]", "not an object"},
         {"{\"t\": \"x\", \"b\": true, \"l\": []}", "\"m\" is missing"},
         {"{\"t\": null, \"m\": {}}", "\"t\" is not a string"},

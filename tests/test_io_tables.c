@@ -48,10 +48,9 @@ TEST_IN_DIR(csv_is_exact)
 TEST_IN_DIR(csv_round_trip)
 {
     const char *path = in_dir(state, "t.csv");
-    CS_AUTO(cs_table) t = {0}, back = {0};
-    OK(fill(&t));
+    AUTO_OK(cs_table, t, fill(&t));
     OK(cs_table_write_csv(&t, path));
-    OK(cs_table_read_csv(path, &back));
+    AUTO_OK(cs_table, back, cs_table_read_csv(path, &back));
     assert_int_equal(back.columns, t.columns);
     assert_int_equal(back.rows, t.rows);
     for (int c = 0; c < t.columns; ++c) {
@@ -66,14 +65,13 @@ TEST_IN_DIR(csv_round_trip)
 TEST_IN_DIR(lone_column_round_trip)
 {
     const char *path = in_dir(state, "one.csv");
-    CS_AUTO(cs_table) t = {0}, back = {0};
-    OK(cs_table_init(&t, "x"));
+    AUTO_OK(cs_table, t, cs_table_init(&t, "x"));
     OK(cs_table_row(&t));
     OK(cs_table_row(&t));
     OK(cs_table_int(&t, "x", 5));
     OK(cs_table_write_csv(&t, path));
     assert_content(path, "x\n\"\"\n5\n");
-    OK(cs_table_read_csv(path, &back));
+    AUTO_OK(cs_table, back, cs_table_read_csv(path, &back));
     assert_int_equal(back.rows, 2);
     assert_cell(&back, 0, "x", "");
     assert_cell(&back, 1, "x", "5");
@@ -99,15 +97,14 @@ TEST_IN_DIR(formulas_are_text)
                                            {"a=b", "a=b"}};
     const char *path = in_dir(state, "f.csv");
     for (size_t i = 0; i < sizeof cells / sizeof *cells; ++i) {
-        CS_AUTO(cs_table) t = {0}, back = {0};
         CS_AUTO_FREE char *content = cs_format("'=n,b\n%s,x\n", cells[i][1]);
-        OK(cs_table_init(&t, "=n,b"));
+        AUTO_OK(cs_table, t, cs_table_init(&t, "=n,b"));
         OK(cs_table_row(&t));
         OK(cs_table_text(&t, "=n", cells[i][0]));
         OK(cs_table_text(&t, "b", "x"));
         OK(cs_table_write_csv(&t, path));
         assert_content(path, content);
-        OK(cs_table_read_csv(path, &back));
+        AUTO_OK(cs_table, back, cs_table_read_csv(path, &back));
         assert_cell(&back, 0, "=n", cells[i][0]);
     }
 }
@@ -168,8 +165,7 @@ TEST_IN_DIR(bad_headers_are_refused)
 TEST_IN_DIR(text_is_aligned)
 {
     const char *path = in_dir(state, "t.txt");
-    CS_AUTO(cs_table) t = {0};
-    OK(cs_table_init(&t, "name,\xCF\x83,count"));
+    AUTO_OK(cs_table, t, cs_table_init(&t, "name,\xCF\x83,count"));
     OK(cs_table_row(&t));
     OK(cs_table_text(&t, "name", "\xC3\xA9t\xC3\xA9"));
     OK(cs_table_real(&t, "\xCF\x83", 1.0 / 3));

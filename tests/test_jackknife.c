@@ -66,9 +66,7 @@ TEST(no_error)
 TEST(interval_without_its_bias)
 {
     double mean = 0, variance = 0, without[2 * N], low, high;
-    for (int i = 0; i < N; ++i) {
-        mean += i * i / (double)N;
-    }
+    mean += SUM(i, 0, N, i * i / (double)N);
     for (int i = 0; i < N; ++i) {
         variance += (i * i - mean) * (i * i - mean) / (N - 1);
         without[2 * i] = (N * mean - i * i) / (N - 1);

@@ -35,9 +35,7 @@ TEST(collision_in_closed_form)
     }
     /* permuted: the set has m = 1..s-1 tokens, each as often, and one target among s - m */
     assert_true(fabs(collision("permuted-ar", 12) - harmonic / 11) < 1e-14);
-    for (int64_t left = 1; left < 12; ++left) {
-        ends += 1 / fmin(4, (double)left);
-    }
+    ends += SUM(left, 1, 12, 1 / fmin(4, (double)left));
     assert_true(fabs(collision("diverse-ar:t=4", 12) - ends / 11) < 1e-14);
 }
 

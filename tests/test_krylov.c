@@ -68,10 +68,7 @@ static void add_to(cs_dense *y, double factor, cs_dense x)
 
 static double largest(const cs_dense *x)
 {
-    double most = 0;
-    for (int64_t e = 0; e < x->rows * x->cols; ++e) {
-        most = fmax(most, fabs(x->data[e]));
-    }
+    double most = LARGEST(e, 0, x->rows * x->cols, fabs(x->data[e]));
     return most;
 }
 
@@ -329,10 +326,9 @@ TEST(dependent_columns_are_dropped)
         CS_AUTO(cs_dense) after = panel_of(w, COLS), own = product(true, &after, false, &after);
         CS_AUTO(cs_dense) first = columns_of(&v, COLS),
                           cross = product(true, &first, false, &after);
-        for (int e = 0; e < CS_SQUARE; ++e) {
-            assert_true(fabs(own.data[e] - (e % (B + 1) == 0 && e / B < active)) < 1e-13);
-            assert_true(r[e] == 0 || e / B < active);
-        }
+        assert_each(e, 0, CS_SQUARE,
+                    fabs(own.data[e] - (e % (B + 1) == 0 && e / B < active)) < 1e-13);
+        assert_each(e, 0, CS_SQUARE, r[e] == 0 || e / B < active);
         assert_true(largest(&cross) < 1e-13);
         for (int64_t e = 0; e < COLS * B; ++e) {
             double sum = SUM(l, 0, B, after.data[e % COLS + l * COLS] * r[l * B + e / COLS]);
@@ -351,9 +347,8 @@ TEST(a_guess_is_mixed_with_noise)
 {
     enum { GUESSED = 20 };
     set_up(0.3);
-    CS_AUTO(cs_dense) guess = {0};
     AUTO_OK(cs_krylov, k, cs_krylov_open(&space, false, 4, 5, &k));
-    OK(cs_dense_init(&guess, COLS, GUESSED));
+    AUTO_OK(cs_dense, guess, cs_dense_init(&guess, COLS, GUESSED));
     for (int64_t j = 0; j < GUESSED; ++j) {
         guess.data[3 * j + j * COLS] =
             j == 7 ? 0 : 1e-8 * (double)(j + 1); /* lengths do not count */

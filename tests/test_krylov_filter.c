@@ -29,12 +29,11 @@ TEST(a_filter_has_the_degree_it_needs)
         double found_value[B];
         CS_AUTO_BY(operator_free, csr_operator) f = {0};
         CS_AUTO_BY(cs_space_cpu_free, cs_space) s = {0};
-        CS_AUTO(cs_krylov) k = {0};
         int found = -1;
         ARRAY(double, value, N, j, j < COPIES ? cases[t].copies : cases[t].cut * (N - j) / N);
         operator_of(&f, diagonal_matrix(N, value), 1);
         OK(cs_space_cpu(&f.op, 1, &s));
-        OK(cs_krylov_open(&s, false, 6, 5, &k));
+        AUTO_OK(cs_krylov, k, cs_krylov_open(&s, false, 6, 5, &k));
         cs_copies c = {.value = cases[t].copies * cases[t].copies,
                        .cut = cases[t].cut * cases[t].cut,
                        .largest = cases[t].copies * cases[t].copies,
@@ -54,14 +53,11 @@ TEST(a_filter_has_the_degree_it_needs)
         if (found > 0) {
             assert_int_equal(c.steps, degree + 1);
             assert_int_equal(k.applications, 2 * B * (degree + 1));
-            for (int j = 0; j < B; ++j) {
-                assert_true(fabs(found_value[j] - c.value) < 1e-12);
-                assert_true(fabs(k.m[j + j * k.ld] - c.value) < 1e-12);
-            }
+            assert_each(j, 0, B, fabs(found_value[j] - c.value) < 1e-12);
+            assert_each(j, 0, B, fabs(k.m[j + j * k.ld] - c.value) < 1e-12);
             /* The next block's gain is what this one's residuals allow, a thousandth at least. */
             assert_true(c.gain < cases[t].gain && c.gain >= 1e-3 * cases[t].gain * (1 - 1e-12));
-            CS_AUTO(cs_dense) x1 = {0};
-            OK(cs_dense_init(&x1, N, B));
+            AUTO_OK(cs_dense, x1, cs_dense_init(&x1, N, B));
             OK(s.get(&s, k.v.panel[0], B, 0, &x1));
             assert_true(orthonormality(&x1) < 1e-13);
             for (int64_t e = 0; e < N * B; ++e) { /* residual: A^T A x - value x */
@@ -83,15 +79,13 @@ TEST(a_filter_is_cut_where_larger_values_would_return)
     double found_value[B], ten[B];
     CS_AUTO_BY(operator_free, csr_operator) f = {0};
     CS_AUTO_BY(cs_space_cpu_free, cs_space) s = {0};
-    CS_AUTO(cs_krylov) k = {0};
     int found = 0;
     ARRAY(double, value, N, j, j < B ? 1.6 : j < B + COPIES ? 1 : 0.9 * (N - j) / N);
     operator_of(&f, diagonal_matrix(N, value), 1);
     OK(cs_space_cpu(&f.op, 1, &s));
-    OK(cs_krylov_open(&s, false, 6, 5, &k));
-    CS_AUTO(cs_dense) first = {0};
+    AUTO_OK(cs_krylov, k, cs_krylov_open(&s, false, 6, 5, &k));
     cs_panel *panel = NULL;
-    OK(cs_dense_init(&first, N, B));
+    AUTO_OK(cs_dense, first, cs_dense_init(&first, N, B));
     for (int64_t j = 0; j < B; ++j) {
         first.data[j + j * N] = 1;
         ten[j] = 2.56;
@@ -172,13 +166,12 @@ TEST(scales_are_powers_of_two)
         double mantissa;
         CS_AUTO_BY(operator_free, csr_operator) f = {0};
         CS_AUTO_BY(cs_space_cpu_free, cs_space) s = {0};
-        CS_AUTO(cs_krylov) k = {0};
         bool zero = false;
         int power;
         ARRAY(double, value, 40, j, factor[t] * (1 + j / 40.0));
         operator_of(&f, diagonal_matrix(40, value), 1);
         OK(cs_space_cpu(&f.op, 1, &s));
-        OK(cs_krylov_open(&s, false, 4, 5, &k));
+        AUTO_OK(cs_krylov, k, cs_krylov_open(&s, false, 4, 5, &k));
         OK(cs_krylov_first(&k, NULL));
         OK(cs_krylov_find_scale(&k, &zero));
         assert_true(zero == (factor[t] == 0));
@@ -187,9 +180,8 @@ TEST(scales_are_powers_of_two)
         const bool far = fabs(log2(fmax(factor[t], 1e-300))) > 200 && factor[t] > 0;
         assert_true(far ? fabs(log2(k.scale) - log2(factor[t])) <= 2 : k.scale == 1);
         if (factor[t] > 0) {
-            CS_AUTO(cs_dense) before = {0}, after = {0};
-            OK(cs_dense_init(&before, 40, B));
-            OK(cs_dense_init(&after, 40, B));
+            AUTO_OK(cs_dense, before, cs_dense_init(&before, 40, B));
+            AUTO_OK(cs_dense, after, cs_dense_init(&after, 40, B));
             OK(s.get(&s, k.next, B, 0, &before));
             OK(cs_krylov_apply(&k, k.next, k.half));
             OK(s.get(&s, k.half, B, 0, &after));

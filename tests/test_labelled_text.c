@@ -143,9 +143,7 @@ TEST_IN_DIR(sides_are_read_together)
 
 TEST_IN_DIR(bad_lines)
 {
-    static const struct {
-        const char *text, *part;
-    } bad[] = {
+    static const test_refusal bad[] = {
         {"", "bad.tsv: no documents"},
         {"\n\n", "bad.tsv: no documents"},
         {"label\ttext\n", "bad.tsv: no documents"},
@@ -158,7 +156,7 @@ TEST_IN_DIR(bad_lines)
     cs_labelled_text t;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
         assert_fails(cs_labelled_text_read(put(state, "bad.tsv", bad[i].text), &plain, NULL, &t),
-                     CS_ERR_INPUT, bad[i].part);
+                     CS_ERR_INPUT, bad[i].reason);
     }
     const cs_labelled_options pair = {.corpus = {.pair_column = 3}}, negative = {.limit = -1};
     assert_fails(cs_labelled_text_read(put(state, "bad.tsv", "1\ta\tb\n1\ta\n"), &pair, NULL, &t),
@@ -366,16 +364,12 @@ TEST_IN_DIR(few_labels)
     OK(cs_few_shot("8", &three, 4, &n, &index));
     OK(cs_few_shot("10%", &two, 4, &more, &big));
     for (int64_t i = 0; i < n; ++i) {
-        for (int64_t j = 0; j < more; ++j) {
-            same += value[index[i]] < 2 && index[i] == big[j];
-        }
+        same += COUNT(j, 0, more, value[index[i]] < 2 && index[i] == big[j]);
     }
     assert_int_equal(same, 16);
     cs_free(big);
     OK(cs_few_shot("8", &three, 5, &more, &big));
-    for (int64_t i = 0; i < n; ++i) {
-        other += index[i] != big[i];
-    }
+    other += COUNT(i, 0, n, index[i] != big[i]);
     assert_true(other > n / 2);
     cs_free(big);
     cs_free(index);

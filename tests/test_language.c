@@ -1,12 +1,13 @@
 /* analysis/measures/language: eigenpairs, sums, tails and errors against all pairs of events of a tiny
- * corpus, and the density against its eigenvalues. */
+ * corpus, the density against its eigenvalues, and whether a corpus is large enough for them. */
+#include "analysis/measures/estimable.h"
 #include "analysis/measures/language.h"
 #include "document_pairs.h"
 #include "io/json.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
 #include "stats/jackknife.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 #include "test.h"
 
 enum { DOCUMENTS = 40, VOCAB = 9, BLOCKS = 4, K = 3 };
@@ -75,9 +76,8 @@ static double spectrum_of(cs_population_estimate estimate, const document_events
     const cs_pair_options o = {.part = part, .chosen = 0xff, .scale = scale};
     const double seen = estimate == CS_DISTINCT_DOCUMENT ? pairs_by_events(e, &o, VOCAB, pairs) : 1;
     if (estimate == CS_CROSS_FIT) mean_of_quarters(e, part, scale, pairs);
-    CS_AUTO(cs_dense) copy = {0};
     OK(cs_dense_init(m, VOCAB, VOCAB));
-    OK(cs_dense_init(&copy, VOCAB, VOCAB));
+    AUTO_OK(cs_dense, copy, cs_dense_init(&copy, VOCAB, VOCAB));
     for (int i = 0; i < VOCAB * VOCAB; ++i) {
         m->data[i % VOCAB + i / VOCAB * m->ld] = pairs[i] / seen;
         copy.data[i % VOCAB + i / VOCAB * copy.ld] = pairs[i] / seen;
@@ -137,9 +137,7 @@ static void compare(cs_population_estimate estimate)
     assert_true(fabs(l.tail[1].se - cs_jackknife_error(BLOCKS, tail1, 1)) < 1e-7);
     /* Plain and corrected by hand; of the lower end what noise up to less the last eigenvalue leaves. */
     double mean = 0, noise = fmax(0, -value[VOCAB - 1]);
-    for (int b = 0; b < BLOCKS; ++b) {
-        mean += lambda2[b] / BLOCKS;
-    }
+    mean += SUM(b, 0, BLOCKS, lambda2[b] / BLOCKS);
     const double width = l.lambda[1].se * cs_student_width(0.95, BLOCKS - 1),
                  center = BLOCKS * value[1] - (BLOCKS - 1) * mean;
     low = fmin(center, value[1]) - width;
@@ -230,4 +228,55 @@ TEST(what_says_nothing_is_refused)
     build = build_of("document");
     build.max_length = build.stride = 0;
     assert_fails(cs_language_of(&corpus, &build, &o, &l), CS_ERR_INPUT, "two documents");
+}
+
+/* A corpus that passes every check. */
+static cs_estimable_input good(void)
+{
+    return (cs_estimable_input){.documents = 1000,
+                                .seen = 0.8,
+                                .seen_halves = 0.7,
+                                .sigma_1 = 1.02,
+                                .low = 3,
+                                .high = 5,
+                                .cross_fit = 2,
+                                .plug_in = 9};
+}
+
+TEST(each_check_fails_alone)
+{
+    cs_estimable_input in = good();
+    cs_estimable e = cs_estimable_of(&in);
+    assert_true(e.all && e.seen && e.leading && e.interval && e.order && e.documents == 1000);
+    in.seen = 0.125, in.seen_halves = 0.0625; /* proportional: four times as many */
+    e = cs_estimable_of(&in);
+    assert_true(!e.all && !e.seen && e.leading && e.interval && e.order);
+    assert_float_equal(e.documents, 4000, 1e-9);
+    in = good(), in.sigma_1 = 2; /* an excess of 3 falls to 1 */
+    e = cs_estimable_of(&in);
+    assert_true(!e.all && !e.leading && e.seen);
+    assert_float_equal(e.documents, 3000, 1e-9);
+    in = good(), in.low = 1, in.high = 16; /* a factor of 4 around the middle, and 2 is wanted */
+    e = cs_estimable_of(&in);
+    assert_true(!e.all && !e.interval && e.leading);
+    assert_float_equal(e.documents, 4000, 1e-9);
+    in = good(), in.cross_fit = 6;
+    e = cs_estimable_of(&in);
+    assert_true(!e.all && !e.order && isnan(e.documents));
+    in = good(), in.plug_in = 2;
+    e = cs_estimable_of(&in);
+    assert_true(!e.all && !e.order && isnan(e.documents));
+}
+
+TEST(what_is_not_known_contradicts_nothing)
+{
+    cs_estimable_input in = good();
+    in.sigma_1 = in.low = in.high = in.cross_fit = in.plug_in = NAN;
+    assert_true(cs_estimable_of(&in).all);
+    in.seen = NAN; /* except the mass seen, which is always counted */
+    assert_false(cs_estimable_of(&in).all);
+    in.seen = in.seen_halves = 0;
+    assert_true(!cs_estimable_of(&in).all && isnan(cs_estimable_of(&in).documents));
+    in.seen = in.seen_halves = 0.3; /* it does not grow */
+    assert_true(isnan(cs_estimable_of(&in).documents));
 }

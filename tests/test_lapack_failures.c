@@ -81,11 +81,10 @@ static void library_works(void)
 /* Values 3, 2, 1 at scattered places of m x n, with and without vectors. */
 static void solves(int64_t m, int64_t n, bool vectors)
 {
-    CS_AUTO(cs_dense) a = {0}, u = {0}, vt = {0};
     double sigma[3];
-    OK(cs_dense_init(&a, m, n));
-    OK(cs_dense_init(&u, m, 3));
-    OK(cs_dense_init(&vt, 3, n));
+    AUTO_OK(cs_dense, a, cs_dense_init(&a, m, n));
+    AUTO_OK(cs_dense, u, cs_dense_init(&u, m, 3));
+    AUTO_OK(cs_dense, vt, cs_dense_init(&vt, 3, n));
     for (int64_t j = 0; j < 3; ++j) {
         a.data[(m - 1 - j) + (j * (n - 1) / 2) * m] = 3 - (double)j;
     }
@@ -112,9 +111,8 @@ TEST(gesvd_takes_over_where_gesdd_gives_up)
         solves(way < 2 ? 5 : 3, way < 2 ? 3 : 5, way % 2);
     }
     assert_int_equal(asked[GESVD], 4);
-    CS_AUTO(cs_dense) a = {0};
     double sigma[3];
-    OK(cs_dense_init(&a, 5, 3));
+    AUTO_OK(cs_dense, a, cs_dense_init(&a, 5, 3));
     result[GESVD] = 2;
     assert_fails(cs_dense_svd(&a, sigma, NULL, NULL), CS_ERR_CONVERGE,
                  "gesvd of 5 x 3 did not converge (info 2)");
@@ -168,10 +166,9 @@ TEST(failures_of_lapack_are_named)
                  {GEQRF, "geqrf", qr, CS_ERR_CONVERGE},
                  {ORGQR, "orgqr", qr, CS_ERR_CONVERGE}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        CS_AUTO(cs_dense) a = {0};
         double value[4];
         char part[80];
-        OK(cs_dense_init(&a, 4, 4));
+        AUTO_OK(cs_dense, a, cs_dense_init(&a, 4, 4));
         library_works();
         OK(cases[c].solve(&a, value));
         assert_int_equal(asked[cases[c].which], 1);
@@ -189,8 +186,7 @@ TEST(failures_of_lapack_are_named)
     }
     library_works();
     result[GEQRF] = 1; /* what it left is no matrix for orgqr */
-    CS_AUTO(cs_dense) a = {0};
-    OK(cs_dense_init(&a, 4, 4));
+    AUTO_OK(cs_dense, a, cs_dense_init(&a, 4, 4));
     assert_fails(cs_dense_orthonormalise(&a), CS_ERR_CONVERGE, "geqrf");
     assert_int_equal(asked[ORGQR], 0);
     library_works();
@@ -359,12 +355,11 @@ TEST(requests_of_arpack)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         enum { N = 90 };
         CS_AUTO_BY(operator_free, csr_operator) f = {0};
-        CS_AUTO(cs_svd) s = {0};
         ARRAY(double, value, N, i, i < cases[c].copies ? N : N - i);
         operator_of(&f, diagonal_matrix(N, value), 1);
         cs_svd_options o = {.k = cases[c].k, .solver = CS_SOLVER_ARPACK};
         runs = 0;
-        OK(cs_svd_compute(&f.op, &o, &s));
+        AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
         assert_true(s.converged);
         cs_svd_free(&s);
         assert_true(runs >= 4 && runs % 2 == 0);
@@ -432,10 +427,8 @@ TEST(a_group_of_one_finds_the_same)
     assert_true(s.floor == sqrt(ROWS * DBL_EPSILON) * s.sigma[0]);
     double residual[K];
     OK(cs_svd_residuals(&f.op, K, s.sigma, &s.u, &s.v, residual));
-    for (int j = 0; j < K; ++j) {
-        assert_true(fabs(s.sigma[j] - value[j]) <= 1e-12 * COLS);
-        assert_true(residual[j] <= 1e-12 * COLS);
-    }
+    assert_each(j, 0, K, fabs(s.sigma[j] - value[j]) <= 1e-12 * COLS);
+    assert_each(j, 0, K, residual[j] <= 1e-12 * COLS);
     assert_true(orthonormality(&s.v) < 1e-13 && orthonormality(&s.u) < 1e-10);
     cs_svd_free(&s);
     o.k = COLS;

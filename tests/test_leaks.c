@@ -91,9 +91,8 @@ static uint64_t may_see(const cs_task *task, const cs_model_config *config, int6
     if (o->kind == CS_OBJ_OFFSET_AR) { /* one row a prefix, in order */
         return (one << (nth + (o->empty_prefix == CS_PREFIX_NONE))) - 1;
     }
-    CS_AUTO(cs_plan) plan = {0};
     cs_rng rng = cs_rng_at(SEED, CS_STREAM_PLAN, key);
-    OK(cs_plan_init(&plan, s));
+    AUTO_OK(cs_plan, plan, cs_plan_init(&plan, s));
     OK(cs_plan_sample_training(o, &rng, &plan));
     bool mae = cs_form_of(task, config) == CS_FORM_MAE;
     bool causal = mae && config->decoder.attention == CS_DECODER_CAUSAL_CROSS;
@@ -374,10 +373,8 @@ TEST(the_spectral_loss_wants_masses)
         expected -= 2 * z[e * VOCAB + b.loss.target[e]];
         size +=
             2 * (z[e * VOCAB + b.loss.target[e]] < 0 ? -1 : 1) * z[e * VOCAB + b.loss.target[e]];
-        for (int j = 0; j < VOCAB; ++j) {
-            expected += mass[j] * z[e * VOCAB + j] * z[e * VOCAB + j];
-            size += mass[j] * z[e * VOCAB + j] * z[e * VOCAB + j];
-        }
+        expected += SUM(j, 0, VOCAB, mass[j] * z[e * VOCAB + j] * z[e * VOCAB + j]);
+        size += SUM(j, 0, VOCAB, mass[j] * z[e * VOCAB + j] * z[e * VOCAB + j]);
     }
     assert_true(loss - expected < 1e-13 * size && expected - loss < 1e-13 * size);
 }

@@ -94,11 +94,10 @@ TEST(contexts_have_their_tokens)
             assert_in_range(c->token[i], 0, 23);
             assert_true(i == c->ptr[x] || c->token[i] / 6 > c->token[i - 1] / 6);
         }
-        for (int64_t y = 0; y < x; ++y) {
-            assert_false(c->ptr[y + 1] - c->ptr[y] == n &&
-                         memcmp(c->token + c->ptr[x], c->token + c->ptr[y],
-                                (size_t)n * sizeof *c->token) == 0);
-        }
+        assert_each(
+            y, 0, x,
+            !(c->ptr[y + 1] - c->ptr[y] == n && memcmp(c->token + c->ptr[x], c->token + c->ptr[y],
+                                                       (size_t)n * sizeof *c->token) == 0));
     }
 }
 
@@ -131,9 +130,7 @@ TEST(sequences_are_those_of_the_model)
     int32_t token[4];
     assert_true(cs_toy_sequences(&toy) == 48);
     cs_toy_sequence(&toy, 47, token); /* class 2, all digits 1: offset 5 of each position's 6 */
-    for (int i = 0; i < 4; ++i) {
-        assert_int_equal(token[i], 6 * i + 5);
-    }
+    assert_each(i, 0, 4, token[i] == 6 * i + 5);
     cs_rng rng = cs_rng_at(1, CS_STREAM_TEST, 0);
     for (int n = 0; n < 100; ++n) {
         cs_toy_sequence_draw(&toy, &rng, token);
@@ -191,9 +188,7 @@ TEST(the_optimum_is_the_minimum)
         assert_each(j, 0, l.t, l.left[j] < 1e-12 && l.right[j] < 1e-12);
         assert_true(l.left_range < 1e-24 && l.right_range < 1e-24);
         double sum = 0; /* masked: three ones; diverse-ar: three ones and 3 cos^2, theorem-4-2.md */
-        for (int64_t j = 0; j < width; ++j) {
-            sum += w.target.spectrum.sigma[j] * w.target.spectrum.sigma[j];
-        }
+        sum += SUM(j, 0, width, w.target.spectrum.sigma[j] * w.target.spectrum.sigma[j]);
         assert_true(fabs(l.minimum + factor * factor / 4 * sum) < 1e-12);
         assert_true(i >= 2 || fabs(l.minimum + factor * factor / 4 * 3) < 1e-12);
     }
@@ -311,9 +306,7 @@ TEST(verdicts)
     cs_linear_reach whole = {-1.5, -1.5}, part = {-1.2, -1.3};
     AUTO_OK(cs_statements, list, cs_learned_state(&l, "m", "toy", &whole, 0.05, &list));
     assert_int_equal(list.count, 3);
-    for (int64_t i = 0; i < list.count; ++i) {
-        assert_int_equal(list.item[i].verdict, CS_PASS);
-    }
+    assert_each(i, 0, list.count, list.item[i].verdict == CS_PASS);
     cs_statements_free(&list);
     l.right = &far; /* too little training is no refutation */
     OK(cs_learned_state(&l, "m", "toy", NULL, 0.05, &list));

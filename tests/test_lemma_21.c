@@ -1,12 +1,12 @@
 /* Lemma 2.1 with its premise and Theorem 2.2 as statements: on models whose tables and biases are
  * known, and on planted rows. */
-#include "analysis/theorems/lemma_21.h"
+#include "analysis/theorems/theorem_22.h"
 #include "io_support.h"
 #include "mask_rank_support.h"
 #include "model_support.h"
 #include "statement_support.h"
 #include "stats/jackknife.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 
 TEST(statements)
 {

@@ -27,11 +27,10 @@ TEST(gemm_agrees_with_the_definition)
 {
     for (int form = 0; form < 4; ++form) {
         bool ta = form & 1, tb = form & 2;
-        CS_AUTO(cs_dense) a = {0}, b = {0}, c = {0}, want = {0};
-        OK(cs_dense_init(&a, ta ? 4 : 3, ta ? 3 : 4));
-        OK(cs_dense_init(&b, tb ? 5 : 4, tb ? 4 : 5));
-        OK(cs_dense_init(&c, 3, 5));
-        OK(cs_dense_init(&want, 3, 5));
+        AUTO_OK(cs_dense, a, cs_dense_init(&a, ta ? 4 : 3, ta ? 3 : 4));
+        AUTO_OK(cs_dense, b, cs_dense_init(&b, tb ? 5 : 4, tb ? 4 : 5));
+        AUTO_OK(cs_dense, c, cs_dense_init(&c, 3, 5));
+        AUTO_OK(cs_dense, want, cs_dense_init(&want, 3, 5));
         fill_normal(&a, 1);
         fill_normal(&b, 2);
         fill_normal(&c, 3);
@@ -55,22 +54,19 @@ TEST(gemm_agrees_with_the_definition)
 static void svd_of_shape(int64_t m, int64_t n)
 {
     int64_t p = m < n ? m : n;
-    CS_AUTO(cs_dense) a = {0}, kept = {0}, u = {0}, vt = {0};
     double *sigma = test_zeros(p, sizeof *sigma), *alone = test_zeros(p, sizeof *alone);
-    OK(cs_dense_init(&a, m, n));
-    OK(cs_dense_init(&kept, m, n));
-    OK(cs_dense_init(&u, m, p));
-    OK(cs_dense_init(&vt, p, n));
+    AUTO_OK(cs_dense, a, cs_dense_init(&a, m, n));
+    AUTO_OK(cs_dense, kept, cs_dense_init(&kept, m, n));
+    AUTO_OK(cs_dense, u, cs_dense_init(&u, m, p));
+    AUTO_OK(cs_dense, vt, cs_dense_init(&vt, p, n));
     fill_normal(&a, 4);
     memcpy(kept.data, a.data, (size_t)(m * n) * sizeof *a.data);
     OK(cs_dense_svd(&a, sigma, &u, &vt));
     memcpy(a.data, kept.data, (size_t)(m * n) * sizeof *a.data);
     OK(cs_dense_svd(&a, alone, NULL, NULL));
     double scale = p > 0 ? sigma[0] : 0, tolerance = 10 * (double)(m + n) * DBL_EPSILON;
-    for (int64_t j = 0; j < p; ++j) {
-        assert_true(fabs(sigma[j] - alone[j]) <= tolerance * scale);
-        assert_true(j == 0 || sigma[j] <= sigma[j - 1]);
-    }
+    assert_each(j, 0, p, fabs(sigma[j] - alone[j]) <= tolerance * scale);
+    assert_each(j, 0, p, j == 0 || sigma[j] <= sigma[j - 1]);
     assert_true(p == 0 || orthonormality(&u) < tolerance);
     for (int64_t j = 0; j < p; ++j) {
         for (int64_t i = 0; i < m; ++i) {
@@ -92,11 +88,10 @@ TEST(svd_rebuilds_its_matrix)
 
 TEST(bad_dense_input_is_named)
 {
-    CS_AUTO(cs_dense) a = {0}, u = {0}, vt = {0};
     double sigma[3];
-    OK(cs_dense_init(&a, 3, 4));
-    OK(cs_dense_init(&u, 3, 3));
-    OK(cs_dense_init(&vt, 4, 4));
+    AUTO_OK(cs_dense, a, cs_dense_init(&a, 3, 4));
+    AUTO_OK(cs_dense, u, cs_dense_init(&u, 3, 3));
+    AUTO_OK(cs_dense, vt, cs_dense_init(&vt, 4, 4));
     assert_fails(cs_dense_svd(&a, sigma, &u, &vt), CS_ERR_USAGE, "3 x 3 and 4 x 4");
     assert_fails(cs_dense_svd(&a, sigma, &u, NULL), CS_ERR_USAGE, "together");
     a.data[2 + 1 * 3] = NAN;
@@ -120,9 +115,8 @@ TEST(eigh_of_the_second_difference)
 {
     enum { N = 25 };
     double values[N], alone[N];
-    CS_AUTO(cs_dense) a = {0}, b = {0};
-    OK(cs_dense_init(&a, N, N));
-    OK(cs_dense_init(&b, N, N));
+    AUTO_OK(cs_dense, a, cs_dense_init(&a, N, N));
+    AUTO_OK(cs_dense, b, cs_dense_init(&b, N, N));
     for (int i = 0; i < N; ++i) {
         a.data[i + i * N] = b.data[i + i * N] = 2;
         if (i + 1 < N) {
@@ -142,14 +136,13 @@ TEST(eigh_of_the_second_difference)
 
 TEST(orthonormalise_survives_low_rank)
 {
-    CS_AUTO(cs_dense) a = {0}, empty = {0};
-    OK(cs_dense_init(&a, 50, 6));
+    AUTO_OK(cs_dense, a, cs_dense_init(&a, 50, 6));
     fill_normal(&a, 5);
     memcpy(a.data + 3 * 50, a.data, 50 * sizeof *a.data); /* column 3 = column 0 */
     memset(a.data + 4 * 50, 0, 2 * 50 * sizeof *a.data);  /* columns 4 and 5 = 0 */
     OK(cs_dense_orthonormalise(&a));
     assert_true(orthonormality(&a) < 100 * DBL_EPSILON);
-    OK(cs_dense_init(&empty, 5, 0));
+    AUTO_OK(cs_dense, empty, cs_dense_init(&empty, 5, 0));
     OK(cs_dense_orthonormalise(&empty));
 }
 
@@ -238,11 +231,8 @@ TEST(reshaping_agrees_with_dense)
     double row_sum[13], col_sum[9];
     cs_csr_sums(&a, row_sum, col_sum);
     for (int64_t j = 0; j < 9; ++j) {
-        double sum = 0;
-        for (int64_t i = 0; i < 13; ++i) {
-            assert_true(d.data[i + j * d.ld] == dt.data[j + i * dt.ld]);
-            sum += d.data[i + j * d.ld];
-        }
+        assert_each(i, 0, 13, d.data[i + j * d.ld] == dt.data[j + i * dt.ld]);
+        double sum = SUM(i, 0, 13, d.data[i + j * d.ld]);
         assert_true(fabs(sum - col_sum[j]) < 100 * DBL_EPSILON);
         for (int64_t r = 0; r < 3; ++r) {
             double want = (8 - j) % 2 ? 0 : d.data[rows[r] + (8 - j) * d.ld];
@@ -297,11 +287,10 @@ TEST(integers_are_distinguished_from_reals)
 
 static void product_with(const cs_csr *a, const cs_dense *d, int64_t k)
 {
-    CS_AUTO(cs_dense) x = {0}, y = {0}, again = {0}, want = {0};
-    OK(cs_dense_init(&x, a->cols, k));
-    OK(cs_dense_init(&y, a->rows, k));
-    OK(cs_dense_init(&again, a->rows, k));
-    OK(cs_dense_init(&want, a->rows, k));
+    AUTO_OK(cs_dense, x, cs_dense_init(&x, a->cols, k));
+    AUTO_OK(cs_dense, y, cs_dense_init(&y, a->rows, k));
+    AUTO_OK(cs_dense, again, cs_dense_init(&again, a->rows, k));
+    AUTO_OK(cs_dense, want, cs_dense_init(&want, a->rows, k));
     fill_normal(&x, 6);
     for (int64_t i = 0; i < a->rows * k; ++i) {
         y.data[i] = NAN; /* must be overwritten, not added to */
@@ -327,9 +316,8 @@ TEST(product_is_right_for_every_width)
     }
     memset(empty.ptr, 0, 6 * sizeof *empty.ptr);
     product_with(&empty, NULL, 3);
-    CS_AUTO(cs_dense) x = {0}, y = {0};
-    OK(cs_dense_init(&x, 60, 2));
-    OK(cs_dense_init(&y, 70, 3));
+    AUTO_OK(cs_dense, x, cs_dense_init(&x, 60, 2));
+    AUTO_OK(cs_dense, y, cs_dense_init(&y, 70, 3));
     assert_fails(cs_csr_apply(&a, &x, &y, 1), CS_ERR_USAGE,
                  "70 x 60 times 60 x 2 does not give 70 x 3");
 }
@@ -361,18 +349,13 @@ TEST(product_has_the_same_bits_for_any_threads)
 TEST(long_vectors_are_packed_whole)
 {
     enum { ROWS = 3, COLS = 140000, APART = 7, N = COLS / APART, WIDTH = 15 };
-    static int64_t row[N], col[N];
-    static double val[N];
-    for (int e = 0; e < N; ++e) {
-        row[e] = e % ROWS;
-        col[e] = (int64_t)APART * e + e % APART;
-        val[e] = e % 9 - 3;
-    }
-    CS_AUTO(cs_dense) x = {0}, y = {0}, want = {0};
+    ARRAY(int64_t, row, N, e, e % ROWS);
+    ARRAY(int64_t, col, N, e, (int64_t)APART * e + e % APART);
+    ARRAY(double, val, N, e, e % 9 - 3);
     AUTO_OK(cs_csr, a, cs_csr_from_triplets(ROWS, COLS, N, row, col, val, &a));
-    OK(cs_dense_init(&x, COLS, WIDTH));
-    OK(cs_dense_init(&y, ROWS, WIDTH));
-    OK(cs_dense_init(&want, ROWS, WIDTH));
+    AUTO_OK(cs_dense, x, cs_dense_init(&x, COLS, WIDTH));
+    AUTO_OK(cs_dense, y, cs_dense_init(&y, ROWS, WIDTH));
+    AUTO_OK(cs_dense, want, cs_dense_init(&want, ROWS, WIDTH));
     for (int64_t j = 0; j < WIDTH; ++j) {
         for (int64_t i = 0; i < COLS; ++i) {
             x.data[i + j * COLS] = (double)((i + 3 * j) % 101 - 20);
@@ -392,15 +375,14 @@ TEST(long_vectors_are_packed_whole)
 TEST(rounding_is_that_of_the_longest_sum)
 {
     enum { N = 100 };
-    CS_AUTO(cs_csr) column = {0}, row = {0};
     double of_column = 0, of_rows = 0, known = 0;
-    OK(cs_csr_init(&column, N, 1, N));
+    AUTO_OK(cs_csr, column, cs_csr_init(&column, N, 1, N));
     for (int64_t i = 0; i < N; ++i) {
         column.col[i] = 0;
         column.val[i] = 1;
         column.ptr[i + 1] = i + 1;
     }
-    OK(cs_csr_transpose(&column, &row));
+    AUTO_OK(cs_csr, row, cs_csr_transpose(&column, &row));
     OK(cs_csr_rounding(&column, NULL, &of_column));
     OK(cs_csr_rounding(&row, NULL, &of_rows));
     OK(cs_csr_rounding(&column, &row, &known));
@@ -444,11 +426,10 @@ TEST(large_transposes)
     CS_AUTO(cs_csr) a = random_sparse(4000, 900, 0.25, 13), first = {0};
     assert_true(cs_csr_nnz(&a) > 700000);
     for (int threads = 1; threads <= 3; ++threads) {
-        CS_AUTO(cs_csr) t = {0}, back = {0};
         cs_threads_set(threads);
-        OK(cs_csr_transpose(&a, &t));
+        AUTO_OK(cs_csr, t, cs_csr_transpose(&a, &t));
         OK(cs_csr_check(&t, false));
-        OK(cs_csr_transpose(&t, &back));
+        AUTO_OK(cs_csr, back, cs_csr_transpose(&t, &back));
         assert_memory_equal(back.ptr, a.ptr, 4001 * sizeof *a.ptr);
         assert_memory_equal(back.col, a.col, (size_t)cs_csr_nnz(&a) * sizeof *a.col);
         assert_memory_equal(back.val, a.val, (size_t)cs_csr_nnz(&a) * sizeof *a.val);
@@ -477,9 +458,8 @@ TEST(large_transposes)
 TEST(an_interrupted_product_says_so)
 {
     CS_AUTO(cs_csr) a = random_sparse(30, 20, 0.2, 5);
-    CS_AUTO(cs_dense) x = {0}, y = {0};
-    OK(cs_dense_init(&x, 20, 3));
-    OK(cs_dense_init(&y, 30, 3));
+    AUTO_OK(cs_dense, x, cs_dense_init(&x, 20, 3));
+    AUTO_OK(cs_dense, y, cs_dense_init(&y, 30, 3));
     OK(cs_csr_apply(&a, &x, &y, 1));
     cs_interrupt_set();
     assert_fails(cs_csr_apply(&a, &x, &y, 1), CS_ERR_INTERRUPT, "interrupted");

@@ -189,11 +189,8 @@ TEST(equivariance)
     double guess[N], other[N];
     OK(cs_linear_probe_predict(&p, &a, 2, guess));
     OK(cs_linear_probe_predict(&q, &a, 2, other));
-    int64_t right = 0;
-    for (int i = 0; i < N; ++i) {
-        assert_true(other[i] == renamed[(int)guess[i]]);
-        right += guess[i] == s.y[i];
-    }
+    assert_each(i, 0, N, other[i] == renamed[(int)guess[i]]);
+    int64_t right = COUNT(i, 0, N, guess[i] == s.y[i]);
     assert_true((double)right / N == p.train_accuracy && p.train_accuracy > 0.6);
 }
 
@@ -307,10 +304,8 @@ TEST(penalties_are_chosen_by_held_out_rows)
         }
         CS_AUTO(cs_linear_probe) p = probe_fitted(&rows, y, 2, &o);
         assert_true(p.step[p.chosen].penalty >= 0.1);
-        for (int64_t i = 0; i < p.steps; ++i) {
-            assert_true(p.step[i].held_out >= p.step[p.chosen].held_out);
-            assert_int_equal(p.step[i].unconverged, 0);
-        }
+        assert_each(i, 0, p.steps, p.step[i].held_out >= p.step[p.chosen].held_out);
+        assert_each(i, 0, p.steps, p.step[i].unconverged == 0);
         cs_linear_probe_free(&p);
         for (int i = 0; i < N; ++i) {
             y[i] = s.x[i * D] + 3 * s.x[i * D + 1] > 300;

@@ -78,9 +78,7 @@ TEST(constant_features)
         share[(int)y[i]] += 1.0 / ROWS;
     }
     assert_each(i, 0, ROWS, guess[i] == (share[1] > share[2] ? 1 : 2));
-    for (int c = 0; c < 3; ++c) {
-        sum += log(share[c]) / 3;
-    }
+    sum += SUM(c, 0, 3, log(share[c]) / 3);
     for (int c = 0; c < 3; ++c) { /* the intercepts sum to 0 */
         assert_true(fabs(p.intercept[c] - (log(share[c]) - sum)) < 1e-7);
     }

@@ -6,14 +6,13 @@
 static void adjoint_pair(const cs_linop *op, const cs_dense *want)
 {
     enum { K = 3 };
-    CS_AUTO(cs_dense) x = {0}, y = {0}, ax = {0}, aty = {0}, left = {0}, right = {0}, product = {0};
-    OK(cs_dense_init(&x, op->cols, K));
-    OK(cs_dense_init(&y, op->rows, K));
-    OK(cs_dense_init(&ax, op->rows, K));
-    OK(cs_dense_init(&aty, op->cols, K));
-    OK(cs_dense_init(&left, K, K));
-    OK(cs_dense_init(&right, K, K));
-    OK(cs_dense_init(&product, op->rows, K));
+    AUTO_OK(cs_dense, x, cs_dense_init(&x, op->cols, K));
+    AUTO_OK(cs_dense, y, cs_dense_init(&y, op->rows, K));
+    AUTO_OK(cs_dense, ax, cs_dense_init(&ax, op->rows, K));
+    AUTO_OK(cs_dense, aty, cs_dense_init(&aty, op->cols, K));
+    AUTO_OK(cs_dense, left, cs_dense_init(&left, K, K));
+    AUTO_OK(cs_dense, right, cs_dense_init(&right, K, K));
+    AUTO_OK(cs_dense, product, cs_dense_init(&product, op->rows, K));
     fill_normal(&x, 20);
     fill_normal(&y, 21);
     for (int again = 0; again < 2; ++again) { /* scratch is reused the second time */
@@ -84,10 +83,7 @@ static void normals_agree(const cs_linop *op)
         for (int again = 0; again < 2; ++again) { /* a buffer that has been used */
             OK(cs_linop_normal(sided[turn], x.data, got.data, work));
         }
-        double scale = 0;
-        for (int64_t e = 0; e < CS_PANEL * sides[turn]; ++e) {
-            scale = fmax(scale, fabs(want.data[e]));
-        }
+        double scale = LARGEST(e, 0, CS_PANEL * sides[turn], fabs(want.data[e]));
         assert_true(max_abs_difference(&want, &got) < 1e4 * DBL_EPSILON * scale);
         cs_free_aligned(work);
         cs_dense *all[] = {&x, &half, &want, &got};
@@ -105,10 +101,9 @@ TEST(normal_products)
     CS_AUTO(cs_csr) a = random_sparse(M, N, 0.3, 9), at = {0}, thin = {0};
     OK(cs_csr_transpose(&a, &at));
     assert_true(cs_csr_normal_work_size(&a) > 3 * N * CS_PANEL && !cs_csr_normal_pays(&at));
-    CS_AUTO(cs_dense) x = {0}, first = {0}, y = {0};
-    OK(cs_dense_init(&x, CS_PANEL, N));
-    OK(cs_dense_init(&first, CS_PANEL, N));
-    OK(cs_dense_init(&y, CS_PANEL, N));
+    AUTO_OK(cs_dense, x, cs_dense_init(&x, CS_PANEL, N));
+    AUTO_OK(cs_dense, first, cs_dense_init(&first, CS_PANEL, N));
+    AUTO_OK(cs_dense, y, cs_dense_init(&y, CS_PANEL, N));
     fill_normal(&x, 26);
     double *work = cs_csr_panel_alloc(cs_csr_normal_work_size(&a) / CS_PANEL);
     assert_non_null(work);
@@ -126,9 +121,8 @@ TEST(normal_products)
     OK(cs_linop_panel(&op, false, x.data, half));
     OK(cs_linop_panel(&op, true, half, y.data));
     double *half_too = cs_csr_panel_alloc(M);
-    CS_AUTO(cs_dense) y_too = {0};
     assert_non_null(half_too);
-    OK(cs_dense_init(&y_too, CS_PANEL, N));
+    AUTO_OK(cs_dense, y_too, cs_dense_init(&y_too, CS_PANEL, N));
     OK(cs_csr_apply_both(&a, x.data, half, half_too, y_too.data, work, 2));
     assert_memory_equal(half_too, half, M * CS_PANEL * sizeof(double));
     assert_memory_equal(y_too.data, first.data, N * CS_PANEL * sizeof(double)); /* in its order */
@@ -148,13 +142,12 @@ TEST(a_deflated_normal_product)
 {
     enum { M = 40, N = 25, P = 3 };
     CS_AUTO(cs_csr) a = random_sparse(M, N, 0.2, 7), at = {0};
-    CS_AUTO(cs_dense) copy = {0}, u = {0}, vt = {0}, v = {0};
     double s[N];
     OK(cs_csr_transpose(&a, &at));
-    OK(cs_csr_to_dense(&a, &copy));
-    OK(cs_dense_init(&u, M, N));
-    OK(cs_dense_init(&vt, N, N));
-    OK(cs_dense_init(&v, N, P));
+    AUTO_OK(cs_dense, copy, cs_csr_to_dense(&a, &copy));
+    AUTO_OK(cs_dense, u, cs_dense_init(&u, M, N));
+    AUTO_OK(cs_dense, vt, cs_dense_init(&vt, N, N));
+    AUTO_OK(cs_dense, v, cs_dense_init(&v, N, P));
     OK(cs_dense_svd(&copy, s, &u, &vt));
     u.cols = P;
     for (int64_t j = 0; j < P; ++j) {
@@ -176,11 +169,10 @@ TEST(operators_are_adjoint_to_their_transposes)
 {
     enum { M = 40, N = 25, P = 4 };
     CS_AUTO(cs_csr) a = random_sparse(M, N, 0.2, 7), at = {0};
-    CS_AUTO(cs_dense) dense = {0}, u = {0}, v = {0};
     OK(cs_csr_transpose(&a, &at));
-    OK(cs_csr_to_dense(&a, &dense));
-    OK(cs_dense_init(&u, M, P));
-    OK(cs_dense_init(&v, N, P));
+    AUTO_OK(cs_dense, dense, cs_csr_to_dense(&a, &dense));
+    AUTO_OK(cs_dense, u, cs_dense_init(&u, M, P));
+    AUTO_OK(cs_dense, v, cs_dense_init(&v, N, P));
     fill_normal(&u, 8);
     fill_normal(&v, 9);
     ARRAY(double, s, P, l, l + 0.5);

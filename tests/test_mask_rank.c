@@ -77,13 +77,12 @@ TEST(contained_rows)
 TEST(shown_tokens_decide)
 {
     CS_AUTO_FREE planted *p = plant();
-    CS_AUTO(cs_mask_rank) r = {0};
     cs_mask_rank_options o = options_of(false);
     axes(p, 5, 2);
     for (int i = 0; i < DOCUMENTS * ROWS; i += ROWS) {
         p->about[i].shown = 7; /* the first masked row of each document */
     }
-    OK(study(p, p, &o, &r));
+    AUTO_OK(cs_mask_rank, r, study(p, p, &o, &r));
     assert_int_equal(r.layer[0].rank[CS_SET_MASK_ONLY].rows, DOCUMENTS);
     assert_int_equal(r.layer[0].rank[CS_SET_REAL_ONLY].rows, DOCUMENTS * (ROWS - 1));
     assert_int_equal(r.layer[0].rank[CS_SET_REAL_SAMPLE].rows, DOCUMENTS);
@@ -106,17 +105,16 @@ static planted *random_rows(uint64_t index, double power)
 static void plain_ranks(planted *p, int without, bool drop, double value[CS_RANK_MEASURES])
 {
     int32_t group[DOCUMENTS * ROWS];
-    CS_AUTO(cs_gram) g = {0};
-    CS_AUTO(cs_effective_rank) r = {0};
     const cs_gram_options wide = {.wide = true};
     for (int i = 0; i < DOCUMENTS * ROWS; ++i) {
         bool out = p->block[p->about[i].document] == without || (drop && p->about[i].masked);
         group[i] = out ? -1 : 0;
     }
     const cs_rows rows = cs_rows_of_f32(DOCUMENTS * ROWS, WIDTH, p->state, "planted");
-    OK(cs_gram_init(WIDTH, 1, &wide, &g));
+    AUTO_OK(cs_gram, g, cs_gram_init(WIDTH, 1, &wide, &g));
     OK(cs_gram_add(&g, &rows, group, &wide));
-    OK(cs_effective_rank_of(&g, &(cs_rank_options){.tau = 0.9, .eps = -1}, &r));
+    AUTO_OK(cs_effective_rank, r,
+            cs_effective_rank_of(&g, &(cs_rank_options){.tau = 0.9, .eps = -1}, &r));
     memcpy(value, r.value, sizeof r.value);
 }
 
@@ -152,12 +150,8 @@ TEST(gap_has_its_own_error)
         const double *in = r.layer[0].rank[cs_mask_rank_with(&r)].part_out,
                      *out = r.layer[0].rank[cs_mask_rank_without(&r)].part_out;
         double mean = 0, sum = 0; /* parts are blocks here: both ranks corrected without each */
-        for (int k = 0; k < BLOCKS; ++k) {
-            mean += (in[k] - out[k]) / BLOCKS;
-        }
-        for (int k = 0; k < BLOCKS; ++k) {
-            sum += (in[k] - out[k] - mean) * (in[k] - out[k] - mean);
-        }
+        mean += SUM(k, 0, BLOCKS, (in[k] - out[k]) / BLOCKS);
+        sum += SUM(k, 0, BLOCKS, (in[k] - out[k] - mean) * (in[k] - out[k] - mean));
         const double bias = r.layer[0].rank[cs_mask_rank_with(&r)].bias_left -
                             r.layer[0].rank[cs_mask_rank_without(&r)].bias_left;
         near(r.layer[0].gap_se[CS_RANK_TAU_CORRECTED],
@@ -227,8 +221,7 @@ TEST(sets_of_a_masked_model)
 {
     CS_AUTO_BY(free_training, training) t = make_training(&MASKED_RECIPE, "");
     cs_mask_rank_options o = model_options(false);
-    CS_AUTO(cs_mask_rank) r = {0}, again = {0};
-    OK(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
+    AUTO_OK(cs_mask_rank, r, cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
     cs_hidden_options plain = {.layer = ALL_LAYERS, .layers = 3}, masked = o.hidden;
     same_ranks(&t, masked, false, &r, CS_SET_WITH_MASK);
     same_ranks(&t, masked, true, &r, CS_SET_REAL_ONLY);
@@ -239,13 +232,13 @@ TEST(sets_of_a_masked_model)
     assert_true(r.layer[0].rank[CS_SET_MASK_ONLY].value[CS_RANK_NUMERICAL] <= 9 + 1);
     /* the same bits for any number of threads */
     o.gram.threads = o.rank.threads = 3;
-    OK(cs_mask_rank_of(&t.model, &t.corpus, &o, &again));
-    for (int l = 0; l < 3; ++l) {
-        assert_memory_equal(r.layer[l].gap, again.layer[l].gap, sizeof r.layer[l].gap);
-        assert_memory_equal(r.layer[l].gap_se, again.layer[l].gap_se, sizeof r.layer[l].gap_se);
-        assert_memory_equal(r.layer[l].containment.value, again.layer[l].containment.value,
-                            sizeof r.layer[l].containment.value);
-    }
+    AUTO_OK(cs_mask_rank, again, cs_mask_rank_of(&t.model, &t.corpus, &o, &again));
+    assert_each(l, 0, 3, memcmp(r.layer[l].gap, again.layer[l].gap, sizeof r.layer[l].gap) == 0);
+    assert_each(l, 0, 3,
+                memcmp(r.layer[l].gap_se, again.layer[l].gap_se, sizeof r.layer[l].gap_se) == 0);
+    assert_each(l, 0, 3,
+                memcmp(r.layer[l].containment.value, again.layer[l].containment.value,
+                       sizeof r.layer[l].containment.value) == 0);
     cs_mask_rank_free(&again);
     /* BERT's masking: fewer [MASK]s of as many masked tokens */
     o.hidden.mask_keep = o.hidden.mask_random = 0.2;
@@ -312,7 +305,6 @@ TEST(rare_rows_lie_outside)
 {
     static const uint8_t rare[] = {0, 1};
     CS_AUTO_FREE planted *p = plant();
-    CS_AUTO(cs_mask_rank) r = {0};
     cs_mask_rank_options o = options_of(false);
     CS_AUTO_BY(cs_mask_rank_end, cs_mask_rank_sums) *sums = NULL;
     axes(p, 4, 2);
@@ -324,7 +316,7 @@ TEST(rare_rows_lie_outside)
     o.rare = rare;
     OK(cs_mask_rank_begin(WIDTH, MASK_ID, p->block, &o, &sums));
     OK(hand_on(p, false, cs_mask_rank_take_masked, sums));
-    OK(cs_mask_rank_finish(sums, &r));
+    AUTO_OK(cs_mask_rank, r, cs_mask_rank_finish(sums, &r));
     const cs_mask_layer *l = &r.layer[0];
     assert_int_equal(l->rank[CS_SET_RARE_ONLY].rows, DOCUMENTS * MASKS);
     assert_int_equal(l->rank[CS_SET_OTHERS_SAMPLE].rows, DOCUMENTS * MASKS);

@@ -14,10 +14,8 @@ static void assert_matrix(const cs_csr *a, int64_t rows, int64_t cols, const dou
     OK(cs_csr_check(a, false));
     AUTO_OK(cs_dense, d, cs_csr_to_dense(a, &d));
     for (int64_t i = 0; i < rows; ++i) {
-        for (int64_t j = 0; j < cols; ++j) {
-            assert_true(d.data[i + j * d.ld] == want[i * cols + j]);
-            nnz += want[i * cols + j] != 0;
-        }
+        assert_each(j, 0, cols, d.data[i + j * d.ld] == want[i * cols + j]);
+        nnz += COUNT(j, 0, cols, want[i * cols + j] != 0);
     }
     assert_int_equal(cs_csr_nnz(a), nnz); /* no zero is stored */
 }
@@ -90,9 +88,7 @@ TEST_IN_DIR(mtx_array)
 
 TEST_IN_DIR(mtx_malformed)
 {
-    static const struct {
-        const char *text, *part;
-    } bad[] = {
+    static const test_refusal bad[] = {
         {"", "the file is empty"},
         {"1 1 1\n", "line 1: does not begin with %%MatrixMarket"},
         {"\n", "line 1: does not begin"},
@@ -149,7 +145,7 @@ TEST_IN_DIR(mtx_malformed)
         const char *path = put(state, "a.mtx", bad[b].text);
         cs_status status = cs_matrix_read(path, &a);
         if ((status != CS_ERR_INPUT && status != CS_ERR_MEMORY) ||
-            !strstr(cs_reason(), bad[b].part) || !strstr(cs_reason(), "a.mtx: ")) {
+            !strstr(cs_reason(), bad[b].reason) || !strstr(cs_reason(), "a.mtx: ")) {
             fail_msg("%s\ngives %d '%s'", bad[b].text, (int)status, cs_reason());
         }
         assert_null(a.ptr);
@@ -406,8 +402,7 @@ TEST_IN_DIR(what_is_written_reads_back)
             OK(cs_matrix_read(in_dir(state, name[format]), &b));
             assert_same(&a, &b);
         }
-        CS_AUTO(cs_csr) empty = {0};
-        OK(cs_csr_init(&empty, 3, 4, 0));
+        AUTO_OK(cs_csr, empty, cs_csr_init(&empty, 3, 4, 0));
         OK(write[format](in_dir(state, name[format]), &empty, true));
         reads_as(in_dir(state, name[format]), 3, 4, (const double[12]){0});
         assert_fails(write[format](in_dir(state, "no/such/file"), &empty, false), CS_ERR_IO,

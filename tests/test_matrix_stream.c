@@ -43,8 +43,7 @@ static cs_status row(void *ctx, int64_t number, int64_t n, const int32_t *col, c
 TEST_IN_DIR(files_are_streamed)
 {
     static const char *const names[] = {"s.npz", "s.mtx"};
-    CS_AUTO(cs_csr) a = {0};
-    OK(cs_csr_init(&a, 40000, 50, 40000 * 8));
+    AUTO_OK(cs_csr, a, cs_csr_init(&a, 40000, 50, 40000 * 8));
     for (int64_t i = 0; i < a.rows; ++i) {
         int64_t n = i % 17;
         for (int64_t e = 0; e < n && e < 8; ++e) {
@@ -152,8 +151,7 @@ static cs_status interrupted(const char *path)
 TEST_IN_DIR(an_interrupt_ends_the_stream)
 {
     enum { ROWS = 40000 };
-    CS_AUTO(cs_csr) a = {0};
-    OK(cs_csr_init(&a, ROWS, 2, ROWS));
+    AUTO_OK(cs_csr, a, cs_csr_init(&a, ROWS, 2, ROWS));
     for (int64_t i = 0; i < ROWS; ++i) {
         a.col[i] = (int32_t)(i % 2);
         a.val[i] = 1;

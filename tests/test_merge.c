@@ -57,9 +57,8 @@ static void hold(input *in)
         assert_true(in->cut[s].record == c.slot && in->cut[s].begin[0] == 0);
         assert_int_equal(in->cut[s].begin[CS_RANGES], c.used);
         for (int64_t range = 0; range < CS_RANGES; ++range) {
-            for (int64_t i = in->cut[s].begin[range]; i < in->cut[s].begin[range + 1]; ++i) {
-                assert_int_equal(cs_range_of(c.slot + i), range);
-            }
+            assert_each(i, in->cut[s].begin[range], in->cut[s].begin[range + 1],
+                        cs_range_of(c.slot + i) == range);
         }
     }
 }
@@ -127,9 +126,8 @@ static cs_assembler *new_assembler(void)
 /* Finishes both assemblers and holds the results against each other. */
 static void assert_same(cs_assembler **mine, cs_assembler **reference)
 {
-    CS_AUTO(cs_cooc) a = {0}, b = {0};
-    OK(cs_assembler_finish(*mine, &a));
-    OK(cs_assembler_finish(*reference, &b));
+    AUTO_OK(cs_cooc, a, cs_assembler_finish(*mine, &a));
+    AUTO_OK(cs_cooc, b, cs_assembler_finish(*reference, &b));
     assert_same_csr(&a.matrix.a, &b.matrix.a);
     assert_same_csr(&a.matrix.row_label, &b.matrix.row_label);
     assert_same_csr(&a.matrix.col_label, &b.matrix.col_label);

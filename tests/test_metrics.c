@@ -73,12 +73,10 @@ TEST(correlations_by_hand)
 TEST(jackknife_of_a_share)
 {
     enum { N = 150 };
-    double truth[N], guess[N], se = NAN, square = 0, mean = 0;
+    double se = NAN, square = 0, mean = 0;
     cs_rng rng = cs_rng_at(5, CS_STREAM_TEST, 0);
-    for (int i = 0; i < N; ++i) {
-        truth[i] = i % 3;
-        guess[i] = i % 5 == 0 ? (i + 1) % 3 : i % 3;
-    }
+    ARRAY(double, truth, N, i, i % 3);
+    ARRAY(double, guess, N, i, i % 5 == 0 ? (i + 1) % 3 : i % 3);
     OK(cs_metric_error(CS_METRIC_ACCURACY,
                        &(cs_metric_sample){.count = N, .truth = truth, .classes = 3}, guess, 0, 1,
                        &se, NULL));
@@ -87,9 +85,7 @@ TEST(jackknife_of_a_share)
         guess[i] = truth[i] + cs_rng_normal(&rng);
         mean += pow(guess[i] - truth[i], 2) / N;
     }
-    for (int i = 0; i < N; ++i) {
-        square += pow(pow(guess[i] - truth[i], 2) - mean, 2);
-    }
+    square += SUM(i, 0, N, pow(pow(guess[i] - truth[i], 2) - mean, 2));
     OK(cs_metric_error(CS_METRIC_MSE, &(cs_metric_sample){.count = N, .truth = truth, .classes = 0},
                        guess, N, 1, &se, NULL));
     assert_true(fabs(se - sqrt(square / N / (N - 1))) <= 1e-12);
@@ -119,9 +115,7 @@ TEST(jackknife_by_its_definition)
             left[out] = score((cs_metric)m, n, t, g, classes);
             mean += left[out] / N;
         }
-        for (int out = 0; out < N; ++out) {
-            square += pow(left[out] - mean, 2);
-        }
+        square += SUM(out, 0, N, pow(left[out] - mean, 2));
         OK(cs_metric_error((cs_metric)m,
                            &(cs_metric_sample){.count = N, .truth = truth, .classes = classes},
                            guess, 0, 9, &se, NULL));
@@ -132,11 +126,9 @@ TEST(jackknife_by_its_definition)
 TEST(blocks_differ_by_one_example)
 {
     enum { N = 1000 };
-    double truth[N], guess[N], a, b, c, few = NAN;
-    for (int i = 0; i < N; ++i) {
-        truth[i] = i % 2;
-        guess[i] = i % 7 == 0 ? 1 - truth[i] : truth[i];
-    }
+    double a, b, c, few = NAN;
+    ARRAY(double, truth, N, i, i % 2);
+    ARRAY(double, guess, N, i, i % 7 == 0 ? 1 - truth[i] : truth[i]);
     OK(cs_metric_error(CS_METRIC_ACCURACY,
                        &(cs_metric_sample){.count = N, .truth = truth, .classes = 2}, guess, 0, 1,
                        &a, NULL));

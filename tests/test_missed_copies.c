@@ -218,11 +218,8 @@ TEST(a_cut_through_equal_values_is_reported)
 static cs_csr turned(int n, const double *value)
 {
     static double entry[64 * 64];
-    double uu = 0, vv = 0;
-    for (int i = 0; i < n; ++i) {
-        uu += (i + 1.0) * (i + 1.0);
-        vv += (2.0 + i % 5) * (2.0 + i % 5);
-    }
+    double uu = SUM(i, 0, n, (i + 1.0) * (i + 1.0));
+    double vv = SUM(i, 0, n, (2.0 + i % 5) * (2.0 + i % 5));
     for (int i = 0; i < n; ++i) {
         for (int j = 0; j < n; ++j) {
             entry[i * n + j] = 0;

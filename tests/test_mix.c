@@ -265,11 +265,9 @@ TEST(forms_mix_at_any_length)
     AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, 200, &pairs));
     assert_int_equal(pairs.events, 199);
     assert_true(pairs.prefixes && pairs.predicted == 229.0 / 2);
-    for (int64_t e = 0; e < 199; ++e) {
-        assert_int_equal(cs_pairs_set_of(&pairs, e).size, e + 1);
-        assert_true(cs_pairs_is_prefix(&pairs, cs_pairs_set_of(&pairs, e)));
-        assert_true(fabs(pairs.weight[e] * 229 - 1) < 1e-15);
-    }
+    assert_each(e, 0, 199, cs_pairs_set_of(&pairs, e).size == e + 1);
+    assert_each(e, 0, 199, cs_pairs_is_prefix(&pairs, cs_pairs_set_of(&pairs, e)));
+    assert_each(e, 0, 199, fabs(pairs.weight[e] * 229 - 1) < 1e-15);
     assert_true(fabs(pairs.q[170] * 229 - 30) < 1e-14 && pairs.invariant == pairs.q[170]);
     assert_true(fabs(cs_pairs_expand_count(&pairs) / cs_binomial(200, 170) - 30) < 1e-12);
     assert_fails(cs_pairs_expand(&pairs, 1 << 20), CS_ERR_USAGE, "length 200 expands to 1.2");

@@ -24,12 +24,10 @@ TEST_IN_DIR(a_ratio_distribution_is_the_mixture_of_its_ratios)
     CS_AUTO(cs_plan_file) file = {0};
     cs_objective o = plan_of_text(in_dir(state, "mix.json"), RATIOS, &file);
     for (int i = 0; i < 4; ++i) {
-        CS_AUTO(cs_plan_file) hand_file = {0};
         cs_objective hand;
-        CS_AUTO(cs_pairs) a = {0}, b = {0};
-        OK(cs_objective_parse_held(by_hand[i], &hand_file, &hand));
-        OK(cs_pairs_of(&o, length[i], &a));
-        OK(cs_pairs_of(&hand, length[i], &b));
+        AUTO_OK(cs_plan_file, hand_file, cs_objective_parse_held(by_hand[i], &hand_file, &hand));
+        AUTO_OK(cs_pairs, a, cs_pairs_of(&o, length[i], &a));
+        AUTO_OK(cs_pairs, b, cs_pairs_of(&hand, length[i], &b));
         assert_int_equal(a.events, 0);
         assert_memory_equal(a.q, b.q, (size_t)(length[i] + 1) * sizeof *a.q);
         assert_true(a.predicted == b.predicted);

@@ -163,10 +163,8 @@ TEST(a_prediction_never_sees_its_token)
             assert_true(events >= 1 && events <= 6 && vocab <= 64);
             memcpy(own, s.logits, (size_t)(events * vocab) * sizeof *own);
             memcpy(place, s.pass.batch.loss.place, (size_t)events * sizeof *place);
-            bool shows = false;
-            for (int64_t i = 0; i < s.pass.batch.length; ++i) {
-                shows = shows || s.pass.batch.token[i] == s.t.model.config.ids.mask;
-            }
+            bool shows =
+                ANY(i, 0, s.pass.batch.length, s.pass.batch.token[i] == s.t.model.config.ids.mask);
             masked += shows;
             causal += !shows;
             for (int64_t e = 0; e < events; ++e) {

@@ -199,10 +199,9 @@ static void check_hidden(cs_arch arch)
         }
     }
     assert_memory_equal(logits[0], logits[1], sizeof logits[0]);
-    for (int p = 0; p < 7; ++p) {
-        assert_memory_equal(features + (ptrdiff_t)p * WIDTH,
-                            top + (ptrdiff_t)data.predict[p] * WIDTH, WIDTH * sizeof *top);
-    }
+    assert_each(p, 0, 7,
+                memcmp(features + (ptrdiff_t)p * WIDTH, top + (ptrdiff_t)data.predict[p] * WIDTH,
+                       WIDTH * sizeof *top) == 0);
     assert_int_equal(memcmp(top, hidden, sizeof top) == 0, config.layer.post_norm);
 }
 

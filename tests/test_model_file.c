@@ -184,9 +184,8 @@ TEST_IN_DIR(names_are_those_of_the_classes)
             assert_int_equal(entry->shape[0], expected[i].rows);
             assert_int_equal(entry->ndim == 2 ? entry->shape[1] : 1, expected[i].cols);
         }
-        for (int64_t i = 0; i < cs_safetensors_count(file); ++i) {
-            assert_null(strstr(cs_safetensors_at(file, i)->name, "cospec."));
-        }
+        assert_each(i, 0, cs_safetensors_count(file),
+                    strstr(cs_safetensors_at(file, i)->name, "cospec.") == NULL);
         cs_safetensors_free(file);
     }
 }

@@ -123,9 +123,7 @@ TEST(test_two_stream_targets)
             data.token[k] = (data.token[k] + 1) % VOCAB;
             world_load(&world, &data);
             world_logits(&world, after);
-            for (int64_t q = 0; q < 5; ++q) {
-                assert_int_equal(same_row(before, after, q), q / 2 <= k / 2);
-            }
+            assert_each(q, 0, 5, same_row(before, after, q) == (q / 2 <= k / 2));
             data.token[k] = (data.token[k] + VOCAB - 1) % VOCAB;
         }
     }

@@ -46,10 +46,9 @@ TEST(exact_moments_match_dense_sums)
  * tails. */
 static cs_csr zipf_matrix(int64_t rows, int64_t cols, double fill, uint64_t seed)
 {
-    CS_AUTO(cs_dense) d = {0};
     cs_csr a = {0};
     cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, 0);
-    OK(cs_dense_init(&d, rows, cols));
+    AUTO_OK(cs_dense, d, cs_dense_init(&d, rows, cols));
     for (int64_t j = 0; j < cols; ++j) {
         for (int64_t i = 0; i < rows; ++i) {
             double p = fill * (double)cols / (double)((i * 7 % rows + 1) * (j * 5 % cols + 1));
@@ -191,10 +190,9 @@ TEST(cost_is_that_of_the_cheapest_order)
 /* diag(1, 0.9, 0.9^2, ...) turned by random reflections: nothing diagonal to profit from. */
 static cs_csr decaying(int64_t n, double ratio, cs_csr *at, double *truth)
 {
-    CS_AUTO(cs_dense) d = {0};
     cs_csr a = {0};
     double value = 1;
-    OK(cs_dense_init(&d, n, n));
+    AUTO_OK(cs_dense, d, cs_dense_init(&d, n, n));
     *truth = 0;
     for (int64_t i = 0; i < n; ++i, value *= ratio) {
         d.data[i + i * d.ld] = value;
@@ -327,8 +325,7 @@ TEST(known_vectors_take_the_variance_away)
 {
     CS_AUTO(cs_csr) a = matrix_of(2, 3, (double[]){3, 4, 0, 0, 0, 2}), at = {0};
     OK(cs_csr_transpose(&a, &at));
-    CS_AUTO(cs_dense) v = {0};
-    OK(cs_dense_init(&v, 3, 1));
+    AUTO_OK(cs_dense, v, cs_dense_init(&v, 3, 1));
     v.data[0] = 0.6;
     v.data[1] = 0.8;
     double sigma = 5;

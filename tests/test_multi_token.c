@@ -52,11 +52,10 @@ TEST(rows_predict_the_events_of_diverse_ar)
         }
         assert_true(fabs(sum - 1) < 1e-14);
         assert_true(fabs(batch.loss.weight_sum - (mask ? 1 : (double)(s - !begins))) < 1e-14);
-        for (int64_t r = 0; r < batch.events; ++r) {
-            assert_int_equal(batch.loss.target[r], TEXT + batch.loss.place[r]);
-            assert_int_equal(
-                batch_sees(&batch, &config, r) >> (batch.loss.place[r] - batch.loss.head[r]), 0);
-        }
+        assert_each(r, 0, batch.events, batch.loss.target[r] == TEXT + batch.loss.place[r]);
+        assert_each(
+            r, 0, batch.events,
+            (batch_sees(&batch, &config, r) >> (batch.loss.place[r] - batch.loss.head[r])) == 0);
     }
 }
 

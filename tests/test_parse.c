@@ -1,5 +1,5 @@
 /* io/parse: numbers, sizes and lists that a person wrote. */
-#include "io/parse.h"
+#include "io/number.h"
 #include "io_support.h"
 
 TEST(integers_fill_the_text)

@@ -25,19 +25,17 @@ TEST(intersection_over_union)
     static const double wanted[K] = {0.525641025641026, 0.724137931034483, 0.775,
                                      0.784615384615385, 0.790697674418605, NAN};
     uint8_t truth[N], said[N];
-    int64_t confusion[K * K] = {0}, right = 0;
+    int64_t confusion[K * K] = {0};
     double each[K];
     uint32_t lots = 3;
     for (int i = 0; i < N; ++i) {
         truth[i] = (uint8_t)below(&lots, 5);
         said[i] = below(&lots, 4) == 0 ? 0 : truth[i];
-        right += said[i] == truth[i];
     }
+    int64_t right = COUNT(i, 0, N, said[i] == truth[i]);
     cs_confusion_add(K, N, truth, said, confusion);
     assert_near(cs_mean_iou(K, confusion, each), 0.7200184031419, EXACT);
-    for (int c = 0; c < 5; ++c) {
-        assert_near(each[c], wanted[c], EXACT);
-    }
+    assert_each(c, 0, 5, fabs(each[c] - wanted[c]) <= EXACT);
     assert_true(isnan(each[5])); /* neither there nor said to be */
     assert_near(cs_pixel_accuracy(K, confusion), (double)right / N, EXACT);
     const int64_t nothing[4] = {0};
@@ -107,9 +105,7 @@ TEST(average_precision_as_coco_has_it)
     OK(cs_detections_match(&b->images, b->count, b->found));
     assert_near(cs_average_precision(3, &b->images, b->count, b->found, NULL, 0, each),
                 0.210516289724211, EXACT);
-    for (int c = 0; c < 3; ++c) {
-        assert_near(each[c], wanted[c], EXACT);
-    }
+    assert_each(c, 0, 3, fabs(each[c] - wanted[c]) <= EXACT);
     ARRAY(int32_t, block, 12, i, i == 5 ? 1 : 0);
     assert_near(cs_average_precision(3, &b->images, b->count, b->found, block, 1, NULL),
                 0.209218540901709, EXACT);
@@ -215,9 +211,7 @@ TEST(patches_learn_the_smallest_box)
     cs_patch_targets t = {0};
     CS_AUTO(cs_patch_answer) a = {0};
     OK(cs_patch_targets_of(&m, 2, CS_HEAD_DETECTION, &t));
-    for (int k = 0; k < 16; ++k) {
-        assert_near(t.label[k], label[k], 0);
-    }
+    assert_each(k, 0, 16, t.label[k] == label[k]);
     /* Centre (5, 3), row 2, column 1, of the small box; (1, 5) of the large one. */
     assert_near(t.side[0][9], 3, 0);
     assert_near(t.side[1][9], 1, 0);

@@ -88,9 +88,7 @@ TEST(prefixes_see_no_further)
         t.corpus.token[first + 5] = t.corpus.token[first + 5] == 9 ? 10 : 9;
         CS_AUTO(cs_perplexity) after = perplexity_of(&t, &o);
         assert_int_equal(before.tokens, 8);
-        for (int64_t k = 1; k < 5; ++k) {
-            assert_memory_equal(&before.nll_at[k], &after.nll_at[k], sizeof(double));
-        }
+        assert_each(k, 1, 5, memcmp(&before.nll_at[k], &after.nll_at[k], sizeof(double)) == 0);
         int64_t moved =
             COUNT(k, 5, 9, memcmp(&before.nll_at[k], &after.nll_at[k], sizeof(double)) != 0);
         assert_true(moved >= 3); /* the target itself, and those that see it */
@@ -151,9 +149,7 @@ TEST(jackknife)
         theta[b] = part.nll;
         mean += part.nll / BLOCKS;
     }
-    for (int b = 0; b < BLOCKS; ++b) {
-        squares += (theta[b] - mean) * (theta[b] - mean);
-    }
+    squares += SUM(b, 0, BLOCKS, (theta[b] - mean) * (theta[b] - mean));
     assert_true(fabs(p.se - sqrt(squares * (BLOCKS - 1) / BLOCKS)) < 1e-6);
     assert_true(p.se > 1e-5);
 }

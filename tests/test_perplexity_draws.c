@@ -39,9 +39,7 @@ static void expect_of_two(const cs_corpus *c, const double *loss, int64_t first,
     for (int64_t d = 0; d < c->documents; ++d) {
         int64_t from = c->doc_ptr[d] + first, end = c->doc_ptr[d + 1];
         double n = (double)(end - from), sum = 0, squares = 0, taken = n < 2 ? n : 2;
-        for (int64_t i = from; i < end; ++i) {
-            sum += loss[c->token[i]];
-        }
+        sum += SUM(i, from, end, loss[c->token[i]]);
         for (int64_t i = from; i < end; ++i) {
             squares += pow(loss[c->token[i]] - sum / n, 2);
         }

@@ -57,9 +57,7 @@ TEST(steps_have_phases)
 static void assert_reached(const char *text, int64_t steps, int mask)
 {
     CS_AUTO(cs_phases) p = phases_of(text);
-    for (int64_t i = 0; i < p.count; ++i) {
-        assert_int_equal(cs_phases_reached(&p, steps, i), mask >> i & 1);
-    }
+    assert_each(i, 0, p.count, cs_phases_reached(&p, steps, i) == (mask >> i & 1));
 }
 
 /* The bits of the phases that have a step. */
@@ -76,9 +74,7 @@ TEST(a_phase_without_a_step_is_reported)
 
 TEST(what_is_no_schedule_is_refused)
 {
-    static const struct {
-        const char *text, *reason;
-    } cases[] = {
+    static const test_refusal cases[] = {
         {"ar until 1.5, masked",
          "phase 1: \"until 1.5\": not a share of the steps between 0 and 1"},
         {"ar until 0.5", "phase 1: the last phase lasts to the end"},

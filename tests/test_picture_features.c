@@ -24,11 +24,9 @@ TEST(features_are_of_the_plane)
                                      .around = {.before = &c.ids.bos, .befores = 1}};
         OK(cs_patch_features(&model, &patches, &h, &made[o]));
     }
-    bool moved = false;
-    for (int i = 0; i < 2 * PICTURES * PATCHES * 16; ++i) {
-        assert_near(made[0][i], made[1][i], 1e-5);
-        moved = moved || made[0][i] != made[0][(i + 16) % (PICTURES * PATCHES * 16)];
-    }
+    assert_each(i, 0, 2 * PICTURES * PATCHES * 16, fabs(made[0][i] - made[1][i]) <= 1e-5);
+    bool moved = ANY(i, 0, 2 * PICTURES * PATCHES * 16,
+                     made[0][i] != made[0][(i + 16) % (PICTURES * PATCHES * 16)]);
     assert_true(moved);
     cs_free(made[0]);
     cs_free(made[1]);
@@ -54,7 +52,6 @@ TEST(features_of_cells)
                          .picture.channels = 1};
     cs_model_config_default(CS_ARCH_VIT, &c);
     OK(cs_model_config_pictures(&c));
-    CS_AUTO(cs_corpus) patches = {0};
     const int64_t layer[LAYERS] = {0, 2};
     const cs_hidden_options h = {.layer = layer,
                                  .layers = LAYERS,
@@ -63,7 +60,7 @@ TEST(features_of_cells)
     CS_AUTO_FREE float *each = NULL, *cells = NULL;
     AUTO_OK(cs_model, model, cs_model_init(&c, t.backend, false, &model));
     OK(cs_model_randomise(&model, 4));
-    OK(cs_model_pictures(&model, &m, 1, &patches));
+    AUTO_OK(cs_corpus, patches, cs_model_pictures(&model, &m, 1, &patches));
     assert_int_equal(cs_picture_width(&c, CS_PICTURE_CELLS), CELLS * WIDTH);
     assert_int_equal(cs_picture_width(&c, CS_PICTURE_PATCHES), ROWS * COLUMNS * WIDTH);
     OK(cs_picture_features(&model, &patches, &h, CS_PICTURE_PATCHES, &each));

@@ -49,8 +49,7 @@ TEST(diverse_ar_is_a_signed_group_plan)
             static plan_tally sum;
             memset(&sum, 0, sizeof sum);
             for (int64_t j = 1; j < s; ++j) {
-                CS_AUTO(cs_plan) plan = {0};
-                OK(cs_plan_init(&plan, s));
+                AUTO_OK(cs_plan, plan, cs_plan_init(&plan, s));
                 for (int64_t i = 0; i < s; ++i) {
                     plan.group[i] = (int32_t)(i < j ? 0 : 1 + (i - j) / t);
                     plan.weight[i] = i >= j;
@@ -92,21 +91,18 @@ TEST(drawn_weights_follow_the_event_weight)
 {
     for (int i = 0; i < plan_spec_count(); ++i) {
         cs_objective objective = plan_objective(plan_spec(i));
-        CS_AUTO(cs_plan) plan = {0};
-        OK(cs_plan_init(&plan, 6));
+        AUTO_OK(cs_plan, plan, cs_plan_init(&plan, 6));
         for (uint64_t n = 0; n < 50 && plan_exists(&objective, 6); ++n) {
             cs_rng rng = cs_rng_at(7, CS_STREAM_PLAN, n);
-            double sum = 0, each = 1;
+            double each = 1;
             objective.event_weight = n % 2 ? CS_EVENT_MASK : CS_EVENT_TOKEN;
             OK(cs_plan_sample(&objective, &rng, &plan));
             int64_t predicted = COUNT(k, 0, 6, plan.weight[k] > 0);
             if (cs_objective_table(objective.kind)->token_weight) {
                 each = cs_objective_table(objective.kind)->token_weight(6, predicted);
             }
-            for (int64_t k = 0; k < 6; ++k) {
-                sum += plan.weight[k];
-                assert_true(n % 2 || plan.weight[k] == 0 || plan.weight[k] == each);
-            }
+            double sum = SUM(k, 0, 6, plan.weight[k]);
+            assert_each(k, 0, 6, n % 2 || plan.weight[k] == 0 || plan.weight[k] == each);
             assert_true(n % 2 == 0 || sum == 0 || fabs(sum - 1) < 1e-15);
         }
     }

@@ -18,11 +18,10 @@ TEST(denominators_make_integers)
         for (int variant = 0; variant < 4; ++variant) {
             objective.event_weight = (cs_event_weight)(variant & 1);
             objective.empty_prefix = (cs_empty_prefix)(variant >> 1);
-            CS_AUTO(cs_pairs) pairs = {0};
             if (!plan_exists(&objective, 6)) {
                 continue;
             }
-            OK(cs_pairs_of(&objective, 6, &pairs));
+            AUTO_OK(cs_pairs, pairs, cs_pairs_of(&objective, 6, &pairs));
             OK(cs_pairs_expand(&pairs, 1 << 20));
             for (int64_t e = 0; e < pairs.events && pairs.denominator > 0; ++e) {
                 double n = pairs.weight[e] * pairs.predicted * (double)pairs.denominator;

@@ -76,8 +76,7 @@ static void assert_close(double got, double want, double size)
 static void assert_eigenvalues(const double *symmetric, double divisor, const double *got)
 {
     double value[VOCAB];
-    CS_AUTO(cs_dense) a = {0};
-    OK(cs_dense_init(&a, VOCAB, VOCAB));
+    AUTO_OK(cs_dense, a, cs_dense_init(&a, VOCAB, VOCAB));
     for (int e = 0; e < VOCAB * VOCAB; ++e) {
         a.data[e % VOCAB + e / VOCAB * a.ld] = symmetric[e] / divisor;
     }
@@ -239,10 +238,10 @@ static void truth(const language *l, bool masked, bool given, double *sum2, doub
                 a[r * STATES + u] * a[r * STATES + v] / mass / sqrt(column[u] * column[v]);
         }
     }
-    for (int e = 0; e < STATES * STATES; ++e) {
-        *sum2 += e / STATES == e % STATES ? gram[e / STATES][e % STATES] : 0;
-        *sum4 += gram[e / STATES][e % STATES] * gram[e / STATES][e % STATES];
-    }
+    *sum2 +=
+        SUM(e, 0, STATES * STATES, e / STATES == e % STATES ? gram[e / STATES][e % STATES] : 0);
+    *sum4 +=
+        SUM(e, 0, STATES * STATES, gram[e / STATES][e % STATES] * gram[e / STATES][e % STATES]);
 }
 
 /* Means over corpora lie within four of their standard errors of the truth, the cross-fit below it.
@@ -256,13 +255,12 @@ static void assert_unbiased(const language *l, const char *spec, bool given, int
     for (uint64_t i = 0; i < CORPORA; ++i) {
         CS_AUTO(cs_corpus) corpus = corpus_of(l, documents, 5, 100 + i);
         uint8_t *part = test_zeros(documents, 1);
-        CS_AUTO(cs_population_counts) counts = {0};
         cs_population got = {0};
         const cs_population_options measured = {.threads = 1};
         for (int64_t d = 0; d < documents; ++d) {
             part[d] = (uint8_t)(d % CS_FOLDS);
         }
-        OK(cs_population_count(&corpus, &o, &counts));
+        AUTO_OK(cs_population_counts, counts, cs_population_count(&corpus, &o, &counts));
         OK(cs_population_of(&counts, part, &measured, &got));
         const double value[4] = {got.corrected2, got.corrected4, got.cross_fit.sum_sigma4,
                                  got.seen};
@@ -343,11 +341,10 @@ TEST(contexts_of_one_document_say_nothing)
 {
     CS_AUTO(cs_corpus) corpus = tiny_corpus();
     cs_cooc_options o = options_of("ar", "document", false, 0);
-    CS_AUTO(cs_population_counts) counts = {0};
     cs_population got = {0};
     ARRAY(uint8_t, part, DOCUMENTS, d, d % CS_FOLDS);
     const cs_population_options measured = {.leading = true, .threads = 1};
-    OK(cs_population_count(&corpus, &o, &counts));
+    AUTO_OK(cs_population_counts, counts, cs_population_count(&corpus, &o, &counts));
     OK(cs_population_of(&counts, part, &measured, &got));
     assert_true(got.seen == 0 && got.seen_halves == 0 && isnan(got.distinct.sum_sigma2) &&
                 isnan(got.distinct.sum_sigma4) && isnan(got.corrected4) &&

@@ -2,7 +2,7 @@
 #include "analysis/measures/population_rows.h"
 #include "io/json.h"
 #include "stats/jackknife.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 #include "test.h"
 
 enum { BLOCKS = 4 };
@@ -139,11 +139,8 @@ TEST(differences_are_paired)
     m.move[0] = -.01;
     m.move[1] = .01;
     expect(&m, true, "less connected", "undetermined", "within its error");
-    double log_ar[BLOCKS], log_x[BLOCKS];
-    for (int b = 0; b < BLOCKS; ++b) {
-        log_ar[b] = log(4 * (1 + ar.move[b]));
-        log_x[b] = log(4.04 * (1 + m.move[b]));
-    }
+    ARRAY(double, log_ar, BLOCKS, b, log(4 * (1 + ar.move[b])));
+    ARRAY(double, log_x, BLOCKS, b, log(4.04 * (1 + m.move[b])));
     const double width =
         cs_student_width(0.95, BLOCKS - 1) * cs_jackknife_difference(BLOCKS, log_x, log_ar, 1);
     json_auto_t *v = verdicts_of(&ar, &m, true);

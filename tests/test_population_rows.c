@@ -4,7 +4,7 @@
 #include "plan/spec.h"
 #include "small_corpus.h"
 #include "stats/jackknife.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 #include "test.h"
 
 enum { DOCUMENTS = 60, VOCAB = 12, BLOCKS = 5 };
@@ -343,9 +343,7 @@ TEST(the_null_is_a_shuffled_corpus)
         corrected[i] = got[CORRECTED4];
         mean += got[CORRECTED4] / 3;
     }
-    for (int i = 0; i < 3; ++i) {
-        square += (corrected[i] - mean) * (corrected[i] - mean);
-    }
+    square += SUM(i, 0, 3, (corrected[i] - mean) * (corrected[i] - mean));
     const cs_population_row *r = row_of(&null, "sum_sigma4", "distinct-document", DOCUMENTS);
     assert_close(r->value, sum[0]);
     assert_close((r->high + r->low) / 2, mean);

@@ -16,8 +16,7 @@ typedef struct {
 static void values_of(const joint *j, double sigma[COLS])
 {
     double row[ROWS] = {0}, col[COLS] = {0}, value[COLS];
-    CS_AUTO(cs_dense) gram = {0};
-    OK(cs_dense_init(&gram, j->cols, j->cols));
+    AUTO_OK(cs_dense, gram, cs_dense_init(&gram, j->cols, j->cols));
     for (int i = 0; i < j->rows; ++i) {
         for (int c = 0; c < j->cols; ++c) {
             row[i] += j->a[i][c];
@@ -228,11 +227,8 @@ static double floor_by_hand(const cs_objective *o, int64_t s, bool *met)
     }
     *met = true;
     for (unsigned set = 0; set < 1U << s; ++set) {
-        double w = 0, inside = 0;
-        for (int k = 0; k < s; ++k) {
-            w += t.table[set * PLAN_LONGEST + (unsigned)k];
-            inside += set >> k & 1 ? target[k] : 0;
-        }
+        double w = SUM(k, 0, s, t.table[set * PLAN_LONGEST + (unsigned)k]);
+        double inside = SUM(k, 0, s, set >> k & 1 ? target[k] : 0);
         floor += w > 0 ? w / (1 - inside) : 0;
         for (int k = 0; k < s && w > 0; ++k) {
             const double share = t.table[set * PLAN_LONGEST + (unsigned)k] / w;

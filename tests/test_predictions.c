@@ -115,10 +115,8 @@ TEST(values_are_compared)
     AUTO_OK(cs_reference, reference, reference_of(&j, "all", p, &reference));
     AUTO_OK(cs_comparison, c, cs_compare(&reference, &j, "all", p, &c));
     assert_null(c.mcnemar);
-    for (int m = 0; m < 2; ++m) {
-        assert_true(c.difference[m].seeds.low == 0 && c.difference[m].seeds.high == 0);
-        assert_true(c.difference[m].se == 0);
-    }
+    assert_each(m, 0, 2, c.difference[m].seeds.low == 0 && c.difference[m].seeds.high == 0);
+    assert_each(m, 0, 2, c.difference[m].se == 0);
 }
 
 static void set(cs_table *t, int64_t row, int column, const char *text)

@@ -26,11 +26,9 @@ TEST(later_tokens_are_predicted_more_often)
         AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, 4, &pairs));
         assert_int_equal(pairs.events, 3);
         assert_true(pairs.predicted == 2);
-        for (int e = 0; e < 3; ++e) {
-            assert_int_equal(cs_pairs_set_of(&pairs, e).size, e + 1);
-            assert_int_equal(pairs.target[e], e + 1);
-            assert_true(fabs(pairs.weight[e] - (weight ? by_mask : by_token)[e]) < 1e-15);
-        }
+        assert_each(e, 0, 3, cs_pairs_set_of(&pairs, e).size == e + 1);
+        assert_each(e, 0, 3, pairs.target[e] == e + 1);
+        assert_each(e, 0, 3, fabs(pairs.weight[e] - (weight ? by_mask : by_token)[e]) < 1e-15);
     }
 }
 
@@ -80,9 +78,7 @@ TEST(its_kernel_is_that_of_all_plans)
     cs_objective o = plan_objective("prefix-lm");
     AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, 50, &pairs));
     OK(cs_kernel_of_pairs(&pairs, r));
-    for (int i = 0; i < 50; ++i) {
-        trace += r[51 * i];
-    }
+    trace += SUM(i, 0, 50, r[51 * i]);
     assert_true(fabs(trace - 1) < 1e-13);
     plan_compare_kernel("mix:0.3*prefix-lm+0.7*permuted-ar");
 }

@@ -53,14 +53,13 @@ static double seen_by(const cs_csr *a, int64_t steps, uint64_t seed)
     cs_linop_csr_ctx ctx;
     cs_linop op = cs_linop_csr(&ctx, a, a, 1);
     CS_AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
-    CS_AUTO(cs_ritz) ritz = {0};
     OK(cs_space_cpu(&op, 1, &space));
     AUTO_OK(cs_krylov, k, cs_krylov_open(&space, false, steps + 1, seed, &k));
     OK(cs_krylov_fresh(&k));
     for (int64_t i = 0; i < steps; ++i) {
         OK(cs_krylov_step(&k));
     }
-    OK(cs_krylov_ritz(&k, 0, &ritz));
+    AUTO_OK(cs_ritz, ritz, cs_krylov_ritz(&k, 0, &ritz));
     double value = ritz.value[0];
     return value;
 }
@@ -87,11 +86,10 @@ static double seen_by_few(const cs_csr *a, int64_t steps, int columns, cs_rng *r
     enum { MOST = 12 };
     int64_t n = a->rows, width = steps * columns;
     double value[MOST];
-    CS_AUTO(cs_dense) basis = {0}, image = {0}, projected = {0};
     assert_true(width <= MOST);
-    OK(cs_dense_init(&basis, n, width));
-    OK(cs_dense_init(&image, n, width));
-    OK(cs_dense_init(&projected, width, width));
+    AUTO_OK(cs_dense, basis, cs_dense_init(&basis, n, width));
+    AUTO_OK(cs_dense, image, cs_dense_init(&image, n, width));
+    AUTO_OK(cs_dense, projected, cs_dense_init(&projected, width, width));
     for (int64_t i = 0; i < n; ++i) {
         for (int64_t j = 0; j < width; ++j) {
             basis.data[i + j * n] = j < columns

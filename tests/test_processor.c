@@ -34,9 +34,7 @@ TEST(resized_images_have_pillows_bytes)
         OK(cs_picture_resample(a, HIGH, WIDE, 1, (cs_resample)f, 3, 4, b));
         assert_memory_equal(b, small[f], sizeof small[f]);
         OK(cs_picture_resample(a, HIGH, WIDE, 1, (cs_resample)f, 8, 7, b));
-        for (int i = 0; i < 9; ++i) {
-            assert_int_equal(b[i / 3 * 3 * 7 + i % 3 * 3], large[f][i]);
-        }
+        assert_each(i, 0, 9, b[i / 3 * 3 * 7 + i % 3 * 3] == large[f][i]);
         OK(cs_picture_resample(a, HIGH, WIDE, 1, (cs_resample)f, HIGH, WIDE, b));
         assert_memory_equal(a, b, sizeof a);
     }
@@ -90,9 +88,7 @@ TEST_IN_DIR(images_are_resized_and_cropped)
 
 TEST_IN_DIR(other_steps_are_refused_by_name)
 {
-    static const struct {
-        const char *json, *reason;
-    } bad[] = {
+    static const test_refusal bad[] = {
         {"[]", "p.json: not an object"},
         {"{\"image_processor_type\": \"SwinImageProcessor\"}", "\"SwinImageProcessor\" is not"},
         {"{\"do_pad\": true}", "p.json: 'do_pad' is not supported"},
@@ -108,7 +104,7 @@ TEST_IN_DIR(other_steps_are_refused_by_name)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         cs_processor p = {0};
-        assert_fails(cs_processor_read(put(state, "p.json", bad[i].json), 3, &p), CS_ERR_INPUT,
+        assert_fails(cs_processor_read(put(state, "p.json", bad[i].text), 3, &p), CS_ERR_INPUT,
                      bad[i].reason);
     }
     CS_AUTO(cs_processor) p = {0};

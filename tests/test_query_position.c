@@ -217,10 +217,7 @@ static double loss_over_plans(cs_model *model, const cs_task *task, const cs_cor
             OK(cs_batch_build(&(cs_batch_order){task, &model->config, 3, step, NULL}, &example, 1,
                               &pass.batch));
             uint64_t plan = plan_of(&pass.batch);
-            bool before = false;
-            for (int i = 0; i < plans; ++i) {
-                before = before || seen[i] == plan;
-            }
+            bool before = ANY(i, 0, plans, seen[i] == plan);
             if (before) {
                 continue;
             }

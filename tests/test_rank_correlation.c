@@ -44,12 +44,9 @@ TEST(what_is_not_known)
 TEST(equal_runs_have_no_error)
 {
     const double of_x[6] = {0.1, 0.1, 0.7, 0.7, 1.1, 2.3}, of_y[6] = {0.3, 0.6, 0.1, 1.7, 1.1, 4.9};
-    double x[18], y[18];
     cs_rank_correlation one, c;
-    for (int i = 0; i < 18; ++i) {
-        x[i] = of_x[i / 3];
-        y[i] = of_y[i / 3];
-    }
+    ARRAY(double, x, 18, i, of_x[i / 3]);
+    ARRAY(double, y, 18, i, of_y[i / 3]);
     OK(cs_rank_correlation_of(&(cs_rank_data){6, 1, of_x, of_y, NULL, 0}, &one));
     OK(cs_rank_correlation_of(&(cs_rank_data){6, 3, x, y, NULL, 0}, &c));
     assert_true(c.tau == one.tau && c.low == one.low && c.runs_se == 0);

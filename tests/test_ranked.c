@@ -64,10 +64,8 @@ static void assert_alike(const cs_spectrum *one, const cs_spectrum *many)
     assert_true(fabs(one->input.mass - many->input.mass) <= 1e-12 * one->input.mass);
     assert_true(fabs(one->moments.sum_sigma2 - many->moments.sum_sigma2) <=
                 1e-12 * one->moments.sum_sigma2);
-    for (int64_t j = 0; j < one->k; ++j) {
-        assert_true(fabs(one->sigma[j] - many->sigma[j]) <= SAME);
-        assert_true(many->residual[j] <= 1e-12);
-    }
+    assert_each(j, 0, one->k, fabs(one->sigma[j] - many->sigma[j]) <= SAME);
+    assert_each(j, 0, one->k, many->residual[j] <= 1e-12);
     assert_int_equal(one->cert.components.state, many->cert.components.state);
     assert_int_equal(one->cert.probe.state, many->cert.probe.state);
     assert_int_equal(many->cert.residual.state, CS_CERT_PASSED);
@@ -141,9 +139,8 @@ TEST_IN_DIR(values_are_those_of_one_process)
 TEST_IN_DIR(vectors_of_small_values_are_orthonormal)
 {
     enum { M = 200, N = 60, K = 16 };
-    CS_AUTO(cs_dense) dense = {0};
     CS_AUTO(cs_csr) a = {0};
-    OK(cs_dense_init(&dense, M, N));
+    AUTO_OK(cs_dense, dense, cs_dense_init(&dense, M, N));
     for (int64_t e = 0; e < M * N; ++e) {
         dense.data[e % M + e / M * dense.ld] = 1 / (double)(e % M + e / M + 1);
     }
@@ -402,14 +399,10 @@ TEST_IN_DIR(estimates_and_bits)
 TEST_IN_DIR(projected_columns_have_norm_1)
 {
     enum { ROWS = 1000000, COLS = 8 };
-    CS_AUTO(cs_csr) a = {0};
     cs_comm alone = {.ranks = 1, .neighbours = 1};
     const cs_spectrum_options o = {.threads = 1};
-    CS_AUTO(cs_shard) shard = {0};
-    CS_AUTO(cs_ranked) r = {0};
-    CS_AUTO(cs_dense) x = {0};
     double square = 0, lost = 0;
-    OK(cs_csr_init(&a, ROWS, COLS, 2 * ROWS));
+    AUTO_OK(cs_csr, a, cs_csr_init(&a, ROWS, COLS, 2 * ROWS));
     for (int64_t i = 0; i < ROWS; ++i) {
         int32_t first = (int32_t)(i % (COLS - 1));
         a.col[2 * i] = first;
@@ -418,9 +411,9 @@ TEST_IN_DIR(projected_columns_have_norm_1)
         a.val[2 * i + 1] = (double)(1 + i % 3);
         a.ptr[i + 1] = 2 * i + 2;
     }
-    OK(cs_shard_read(&alone, stored(state, &a), true, &shard));
-    OK(cs_ranked_open(&shard, &o, &r));
-    OK(cs_dense_init(&x, ROWS, 1));
+    AUTO_OK(cs_shard, shard, cs_shard_read(&alone, stored(state, &a), true, &shard));
+    AUTO_OK(cs_ranked, r, cs_ranked_open(&shard, &o, &r));
+    AUTO_OK(cs_dense, x, cs_dense_init(&x, ROWS, 1));
     for (int64_t i = 0; i < ROWS; ++i) {
         x.data[i] = 1 + (double)(i % 7) / 8;
     }

@@ -105,9 +105,7 @@ TEST(a_build_that_cannot_be_fails_on_all_ranks)
     cs_status one = cs_cooc_build(&corpus, &job.options, &all[0]);
     assert_int_not_equal(one, CS_OK);
     (void)run_ranks(3, build_rank, &job, status, reason);
-    for (int r = 0; r < 3; ++r) {
-        assert_int_equal(status[r], one);
-        assert_string_equal(reason[r], cs_reason());
-    }
+    assert_each(r, 0, 3, status[r] == one);
+    assert_each(r, 0, 3, strcmp(reason[r], cs_reason()) == 0);
     cs_reason_clear();
 }

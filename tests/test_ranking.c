@@ -1,5 +1,5 @@
 /* analysis: Kendall's tau-b, pairs that errors leave open. */
-#include "stats/ranking.h"
+#include "stats/rank_correlation.h"
 #include "test.h"
 
 static cs_ranking ranking_of(int64_t count, const cs_measured *first, const cs_measured *second)

@@ -64,9 +64,7 @@ TEST(rows_of_a_batch)
         }
     }
     assert_true(masked > 0 && masked == b.events && b.events < b.length);
-    for (int64_t r = 0; r < b.events; ++r) {
-        assert_int_equal(b.loss.target[r], t.corpus.token[b.loss.place[r]]);
-    }
+    assert_each(r, 0, b.events, b.loss.target[r] == t.corpus.token[b.loss.place[r]]);
 }
 
 /* The place before it says nothing of a random token, and the vectors nothing either: ar stays near

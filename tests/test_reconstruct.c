@@ -16,11 +16,8 @@
 TEST(ssim_closed_forms)
 {
     enum { H = 13, W = 12, N = H * W * 2 };
-    float a[N], b[N];
-    for (int i = 0; i < N; ++i) {
-        a[i] = 0.25F;
-        b[i] = 0.5F;
-    }
+    ARRAY(float, a, N, i, 0.25F);
+    ARRAY(float, b, N, i, 0.5F);
     const double c1 = 1e-4;
     assert_true(fabs(cs_ssim(a, b, H, W, 2, 1) - (0.25 + c1) / (0.3125 + c1)) < 1e-9);
     cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, 0);
@@ -109,7 +106,7 @@ TEST(filling_by_groups)
         CS_AUTO_BY(cs_patch_reader_close, cs_patch_reader) r = {0};
         open_reader(&t, form, &r);
         int32_t group[COUNT * PATCHES], again[COUNT * PATCHES];
-        float x[COUNT * PIXELS], y[COUNT * PIXELS], once[COUNT * PIXELS], twice[COUNT * PIXELS];
+        float x[COUNT * PIXELS], once[COUNT * PIXELS], twice[COUNT * PIXELS];
         memcpy(x, t.corpus.real, sizeof x);
         draw_groups(2, group);
         if (!r.model) continue;
@@ -118,10 +115,8 @@ TEST(filling_by_groups)
             again[i] = group[i] > 0;
         }
         OK(cs_patches_fill(&r, COUNT, x, NULL, NULL, again, 1, once));
-        for (int64_t i = 0; i < COUNT * PIXELS; ++i) {
-            assert_true(again[i / VALUES] > 0 || once[i] == x[i]);
-            y[i] = again[i / VALUES] > 0 ? x[i] + 0.5F : x[i];
-        }
+        assert_each(i, 0, COUNT * PIXELS, again[i / VALUES] > 0 || once[i] == x[i]);
+        ARRAY(float, y, (COUNT * PIXELS), i, again[i / VALUES] > 0 ? x[i] + 0.5F : x[i]);
         if (form->target == CS_TARGET_PIXELS) {
             OK(cs_patches_fill(&r, COUNT, y, NULL, NULL, again, 1, twice));
             assert_memory_equal(once, twice, sizeof once);
@@ -225,9 +220,7 @@ TEST_IN_DIR(reconstruction_of_waves)
     assert_int_equal(picture.height, 11 + 3 * (m.height * scale + 2) - 2);
     /* ORIGINAL begins with an O: three black dots on top between white ones. */
     const uint8_t *top = picture.pixel + picture.width * picture.channels;
-    for (int x = 0; x < 6; ++x) {
-        assert_int_equal(top[x * picture.channels], x >= 1 && x <= 3 ? 0 : 255);
-    }
+    assert_each(x, 0, 6, top[x * picture.channels] == (x >= 1 && x <= 3 ? 0 : 255));
     assert_int_equal(one.pictures, PICTURES);
     assert_int_equal(one.hidden, llround(0.4 * PATCHES));
     assert_true(mean_of(&one, 0, 0) < mean_of(&one, 1, 0)); /* below the mean picture's error */

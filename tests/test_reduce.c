@@ -16,10 +16,7 @@ static int64_t flood(const cs_dense *d, int64_t *row, int64_t *col)
         col[j] = -1;
     }
     for (int64_t start = 0; start < d->rows; ++start) {
-        bool any = false;
-        for (int64_t j = 0; j < d->cols; ++j) {
-            any = any || d->data[start + j * d->ld] != 0;
-        }
+        bool any = ANY(j, 0, d->cols, d->data[start + j * d->ld] != 0);
         if (!any || row[start] >= 0) {
             continue;
         }
@@ -52,15 +49,10 @@ TEST(components_match_flooding)
         assert_int_equal(c.count, flood(&d, row, col));
         OK(cs_components_number(&a, &number));
         assert_int_equal(number, c.count);
-        int64_t rows = 0, cols = 0;
-        for (int64_t i = 0; i < a.rows; ++i) {
-            assert_int_equal(c.row[i], row[i]);
-            rows += c.row[i] >= 0;
-        }
-        for (int64_t j = 0; j < a.cols; ++j) {
-            assert_int_equal(c.col[j], col[j]);
-            cols += c.col[j] >= 0;
-        }
+        assert_each(i, 0, a.rows, c.row[i] == row[i]);
+        int64_t rows = COUNT(i, 0, a.rows, c.row[i] >= 0);
+        assert_each(j, 0, a.cols, c.col[j] == col[j]);
+        int64_t cols = COUNT(j, 0, a.cols, c.col[j] >= 0);
         for (int64_t p = 0; p < c.count; ++p) {
             rows -= c.rows[p];
             cols -= c.cols[p];
@@ -74,8 +66,7 @@ TEST(components_match_flooding)
 TEST(components_of_a_long_path)
 {
     enum { N = 100000 };
-    CS_AUTO(cs_csr) a = {0};
-    OK(cs_csr_init(&a, N, N + 1, 2 * N));
+    AUTO_OK(cs_csr, a, cs_csr_init(&a, N, N + 1, 2 * N));
     for (int64_t i = 0; i < N; ++i) {
         a.col[2 * i] = (int32_t)(N - 1 - i);
         a.col[2 * i + 1] = (int32_t)(N - i);
@@ -103,11 +94,8 @@ static bool proportional(const cs_dense *d, int64_t i, int64_t j, bool columns)
 {
     int64_t n = columns ? d->rows : d->cols;
     int64_t step = columns ? 1 : d->ld, lead = columns ? d->ld : 1;
-    double sum_i = 0, sum_j = 0;
-    for (int64_t k = 0; k < n; ++k) {
-        sum_i += d->data[i * lead + k * step];
-        sum_j += d->data[j * lead + k * step];
-    }
+    double sum_i = SUM(k, 0, n, d->data[i * lead + k * step]);
+    double sum_j = SUM(k, 0, n, d->data[j * lead + k * step]);
     for (int64_t k = 0; k < n; ++k) {
         if (d->data[i * lead + k * step] * sum_j != d->data[j * lead + k * step] * sum_i) {
             return false;
@@ -133,14 +121,13 @@ static void check_lumps(const cs_dense *d, const int32_t *lump, int64_t n, bool 
  */
 static void check_lumping(cs_csr *a, double scale)
 {
-    CS_AUTO(cs_lumping) l = {0};
     AUTO_OK(cs_dense, d, cs_csr_to_dense(a, &d));
     for (int64_t i = 0; i < a->rows; ++i) {
         for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
             a->val[e] *= scale * (scale == 1 ? 1 : 1 + 0.37 * (double)i);
         }
     }
-    OK(cs_lump(a, 0, &l));
+    AUTO_OK(cs_lumping, l, cs_lump(a, 0, &l));
     assert_int_equal(l.size[CS_LEFT], a->rows);
     assert_int_equal(l.size[CS_RIGHT], a->cols);
     check_lumps(&d, l.lump[CS_LEFT], a->rows, false);
@@ -196,15 +183,13 @@ TEST(single_entry_rows_lump)
 {
     enum { ROWS = 200000, COLS = 10 };
     for (int real = 0; real < 2; ++real) {
-        CS_AUTO(cs_csr) a = {0};
-        CS_AUTO(cs_lumping) l = {0};
-        OK(cs_csr_init(&a, ROWS, COLS, ROWS));
+        AUTO_OK(cs_csr, a, cs_csr_init(&a, ROWS, COLS, ROWS));
         for (int64_t i = 0; i < ROWS; ++i) {
             a.col[i] = (int32_t)(i % COLS);
             a.val[i] = (double)(i % 77 + 1) * (real ? 0.1 : 1);
             a.ptr[i + 1] = i + 1;
         }
-        OK(cs_lump(&a, 0, &l));
+        AUTO_OK(cs_lumping, l, cs_lump(&a, 0, &l));
         assert_int_equal(l.a.rows, COLS);
         assert_int_equal(l.a.cols, COLS);
     }
@@ -226,8 +211,7 @@ TEST(bad_matrices_are_refused)
 
 TEST(an_empty_matrix_reduces_to_nothing)
 {
-    CS_AUTO(cs_csr) a = {0};
-    OK(cs_csr_init(&a, 3, 2, 0));
+    AUTO_OK(cs_csr, a, cs_csr_init(&a, 3, 2, 0));
     AUTO_OK(cs_components, c, cs_components_of(&a, &c));
     assert_int_equal(c.count, 0);
     assert_int_equal(c.row[2], -1);
@@ -284,9 +268,7 @@ TEST(the_best_guess_of_a_class_errs)
 TEST(lumps_are_found_among_many_rows)
 {
     enum { HALF = 4500 };
-    CS_AUTO(cs_csr) a = {0};
-    CS_AUTO(cs_lumping) l = {0};
-    OK(cs_csr_init(&a, 2 * HALF, HALF + 2, 4 * HALF));
+    AUTO_OK(cs_csr, a, cs_csr_init(&a, 2 * HALF, HALF + 2, 4 * HALF));
     for (int64_t i = 0; i < 2 * HALF; ++i) {
         const int32_t c = (int32_t)(i % HALF);
         a.ptr[i + 1] = 2 * (i + 1);
@@ -295,11 +277,9 @@ TEST(lumps_are_found_among_many_rows)
         a.val[2 * i] = (double)((1 + c % 5) * (i < HALF ? 1 : 3));
         a.val[2 * i + 1] = i < HALF ? 2 : 6;
     }
-    OK(cs_lump(&a, 0, &l));
-    for (int32_t i = 0; i < HALF; ++i) {
-        assert_int_equal(l.lump[CS_LEFT][i], i);
-        assert_int_equal(l.lump[CS_LEFT][i + HALF], i);
-    }
+    AUTO_OK(cs_lumping, l, cs_lump(&a, 0, &l));
+    assert_each(i, 0, HALF, l.lump[CS_LEFT][i] == i);
+    assert_each(i, 0, HALF, l.lump[CS_LEFT][i + HALF] == i);
     assert_int_equal(l.a.rows, HALF);
 }
 

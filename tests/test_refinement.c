@@ -107,10 +107,7 @@ static bool same_rows(const listing *l, int64_t e, int64_t f)
 {
     bool same = l->rows[e] == l->rows[f];
     for (int i = 0; same && i < l->rows[e]; ++i) { /* in any order */
-        bool found = false;
-        for (int j = 0; j < l->rows[f]; ++j) {
-            found = found || strcmp(l->row[e][i], l->row[f][j]) == 0;
-        }
+        bool found = ANY(j, 0, l->rows[f], strcmp(l->row[e][i], l->row[f][j]) == 0);
         same = found;
     }
     return same;
@@ -171,9 +168,8 @@ static void spectrum_by_hand(const listing *l, double sigma[VOCAB], double form[
             }
         }
     }
-    CS_AUTO(cs_dense) m = {0};
     double value[VOCAB];
-    OK(cs_dense_init(&m, VOCAB, VOCAB));
+    AUTO_OK(cs_dense, m, cs_dense_init(&m, VOCAB, VOCAB));
     memcpy(m.data, form, VOCAB * VOCAB * sizeof *form);
     OK(cs_dense_eigh(&m, value, true));
     for (int j = 0; j < VOCAB; ++j) {
@@ -183,9 +179,8 @@ static void spectrum_by_hand(const listing *l, double sigma[VOCAB], double form[
 
 static double smallest(const double *fine, const double *coarse)
 {
-    CS_AUTO(cs_dense) m = {0};
     double value[VOCAB];
-    OK(cs_dense_init(&m, VOCAB, VOCAB));
+    AUTO_OK(cs_dense, m, cs_dense_init(&m, VOCAB, VOCAB));
     for (int i = 0; i < VOCAB * VOCAB; ++i) {
         m.data[i] = fine[i] - coarse[i];
     }
@@ -271,12 +266,11 @@ TEST(large_matrices_have_their_leading_values)
                                      .threads = 2};
     const cs_theorem_input in = {.triplets = 12};
     cs_context context[4];
-    CS_AUTO(cs_refined_pairs) r = {0};
     for (int c = 0; c < 4; ++c) {
         OK(cs_context_parse(text[c < 3 ? c : 1], &context[c]));
     }
     context[3].given = true; /* all+k */
-    OK(cs_refined_pairs_of(&corpus, &options, 4, context, &in, &r));
+    AUTO_OK(cs_refined_pairs, r, cs_refined_pairs_of(&corpus, &options, 4, context, &in, &r));
     static const bool ordered[4][4] = {{0, 0, 0, 1}, {0, 0, 1, 1}, {0, 0, 0, 0}, {0, 0, 0, 0}};
     for (int p = 0; p < 16; ++p) {
         const cs_refined *x = &r.pair[p];

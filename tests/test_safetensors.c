@@ -62,9 +62,7 @@ TEST_IN_DIR(files_of_the_python_package_are_read)
     OK(cs_safetensors_open(path, &s));
     assert_int_equal(cs_safetensors_count(s), 6);
     static const char *const names[] = {"b", "h", "id", "none", "w", "x"};
-    for (int i = 0; i < 6; ++i) {
-        assert_string_equal(cs_safetensors_at(s, i)->name, names[i]);
-    }
+    assert_each(i, 0, 6, strcmp(cs_safetensors_at(s, i)->name, names[i]) == 0);
     assert_null(cs_safetensors_find(s, "y"));
     assert_string_equal(metadata(s, "format"), "pt");
     assert_null(metadata(s, "xxh3"));
@@ -103,9 +101,7 @@ TEST_IN_DIR(files_of_the_python_package_are_read)
 #define FLOATS(shape, offsets) "\"dtype\":\"F32\",\"shape\":" shape ",\"data_offsets\":" offsets
 
 /* Every header has 8 bytes of data behind it. */
-static const struct {
-    const char *header, *part;
-} malformed[] = {
+static const test_refusal malformed[] = {
     {"", "does not begin with '{'"},
     {" {}", "does not begin with '{'"},
     {"[]", "does not begin with '{'"},
@@ -153,8 +149,8 @@ TEST_IN_DIR(malformed_headers_are_named)
     cs_safetensors *s = NULL;
     for (size_t i = 0; i < sizeof malformed / sizeof *malformed; ++i) {
         const char *path = in_dir(state, "m");
-        put_file(path, strlen(malformed[i].header), malformed[i].header, "01234567", 8);
-        assert_fails(cs_safetensors_open(path, &s), CS_ERR_INPUT, malformed[i].part);
+        put_file(path, strlen(malformed[i].text), malformed[i].text, "01234567", 8);
+        assert_fails(cs_safetensors_open(path, &s), CS_ERR_INPUT, malformed[i].reason);
         assert_null(s);
     }
 }
@@ -263,10 +259,8 @@ TEST_IN_DIR(what_is_written_reads_back)
     float *x = test_zeros(LONG, sizeof *x), *y = test_zeros(LONG, sizeof *y);
     OK(cs_safetensors_read_f32(s, named(s, "wide"), 1, LONG - 1, x));
     OK(cs_safetensors_read_f32(s, named(s, written[2].name), 1, LONG - 1, y));
-    for (int i = 0; i < LONG - 1; ++i) {
-        assert_true(x[i] == (float)((i + 1) * 0.1 - 7));
-        assert_true(y[i] == cs_bf16_decode(bf16_of(x[i])));
-    }
+    assert_each(i, 0, LONG - 1, x[i] == (float)((double)(i + 1) * 0.1 - 7));
+    assert_each(i, 0, LONG - 1, y[i] == cs_bf16_decode(bf16_of(x[i])));
     unsigned char end = 0;
     OK(cs_safetensors_read(s, named(s, "end"), 0, 1, &end));
     assert_int_equal(end, 42);

@@ -19,9 +19,7 @@ TEST(contents_stay)
     for (int64_t items = 3; items < 3000000; items *= 10) {
         OK(cs_scratch_grow(&m, NULL, items * (int64_t)sizeof(int64_t)));
         int64_t *at = m.at;
-        for (int64_t i = 0; i < held; ++i) {
-            assert_int_equal(at[i], expected(i));
-        }
+        assert_each(i, 0, held, at[i] == expected(i));
         for (int64_t i = held; i < items; ++i) {
             assert_int_equal(at[i], 0);
             at[i] = expected(i);
@@ -38,9 +36,7 @@ TEST(contents_stay)
     int64_t bytes = m.bytes;
     OK(cs_scratch_grow(&m, NULL, 8));
     assert_int_equal(m.bytes, bytes);
-    for (int64_t i = 0; i < held; ++i) {
-        assert_int_equal(((int64_t *)m.at)[i], expected(i));
-    }
+    assert_each(i, 0, held, ((int64_t *)m.at)[i] == expected(i));
     cs_scratch_free(&m);
     assert_null(m.at);
 }

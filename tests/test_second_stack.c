@@ -20,7 +20,6 @@ static void open_stack(const char *name, stack *s)
 {
     static int64_t start[] = {0, LENGTH, 2 * LENGTH}, ends[] = {0, 3, 3 + LONG};
     char path[PATH];
-    CS_AUTO(cs_array) ids = {0};
     cs_state_difference d[MOST];
     int count = 0;
     OK(cs_backend_cpu(1, &s->backend));
@@ -32,7 +31,7 @@ static void open_stack(const char *name, stack *s)
     assert_true(count == 2 && d[0].ok && d[1].ok && d[0].items == TEXTS * LENGTH * WIDTH);
     s->states = d[0].tolerance;
     s->logits = d[1].tolerance;
-    OK(cs_npz_read(s->reference, "input_ids", &ids));
+    AUTO_OK(cs_array, ids, cs_npz_read(s->reference, "input_ids", &ids));
     for (int64_t i = 0; i < TEXTS * LENGTH; ++i) {
         s->token[i] = (int32_t)cs_array_f64(&ids, i);
     }

@@ -18,17 +18,15 @@ TEST(events_do_not_depend_on_the_share)
 {
     for (int i = 0; i < plan_spec_count(); ++i) {
         const cs_objective all = plan_objective(plan_spec(i)), few = thinned(plan_spec(i), 0.3);
-        CS_AUTO(cs_pairs) a = {0}, b = {0};
         double predicted = 0, kept = 0;
-        OK(cs_pairs_of(&all, LENGTH, &a));
-        OK(cs_pairs_of(&few, LENGTH, &b));
+        AUTO_OK(cs_pairs, a, cs_pairs_of(&all, LENGTH, &a));
+        AUTO_OK(cs_pairs, b, cs_pairs_of(&few, LENGTH, &b));
         OK(cs_pairs_expand(&a, 1 << 20));
         OK(cs_pairs_expand(&b, 1 << 20));
         assert_int_equal(a.events, b.events);
-        for (int64_t e = 0; e < a.events; ++e) {
-            assert_true(plan_mask(&a, e) == plan_mask(&b, e) && a.target[e] == b.target[e]);
-            assert_true(a.weight[e] == b.weight[e]);
-        }
+        assert_each(e, 0, a.events,
+                    plan_mask(&a, e) == plan_mask(&b, e) && a.target[e] == b.target[e]);
+        assert_each(e, 0, a.events, a.weight[e] == b.weight[e]);
         OK(cs_objective_predicted(&all, LENGTH, &predicted));
         OK(cs_objective_predicted(&few, LENGTH, &kept));
         assert_true(fabs(kept - 0.3 * predicted) <= 1e-14 * predicted);
@@ -41,19 +39,16 @@ TEST(drawn_plans_lose_weights_alone)
     for (int i = 0; i < plan_spec_count(); ++i) {
         const cs_objective all = plan_objective(plan_spec(i)), few = thinned(plan_spec(i), 0.3);
         double total = 0, kept = 0;
-        CS_AUTO(cs_plan) a = {0}, b = {0};
-        OK(cs_plan_init(&a, LENGTH));
-        OK(cs_plan_init(&b, LENGTH));
+        AUTO_OK(cs_plan, a, cs_plan_init(&a, LENGTH));
+        AUTO_OK(cs_plan, b, cs_plan_init(&b, LENGTH));
         for (uint64_t draw = 0; draw < 2000; ++draw) {
             cs_rng one = cs_rng_at(5, CS_STREAM_TEST, draw), two = one;
             OK(cs_plan_sample(&all, &one, &a));
             OK(cs_plan_sample(&few, &two, &b));
             assert_memory_equal(a.group, b.group, sizeof *a.group * LENGTH);
-            for (int64_t k = 0; k < LENGTH; ++k) {
-                assert_true(b.weight[k] == a.weight[k] || b.weight[k] == 0);
-                total += a.weight[k] > 0;
-                kept += b.weight[k] > 0;
-            }
+            assert_each(k, 0, LENGTH, b.weight[k] == a.weight[k] || b.weight[k] == 0);
+            total += SUM(k, 0, LENGTH, a.weight[k] > 0);
+            kept += SUM(k, 0, LENGTH, b.weight[k] > 0);
         }
         assert_true(fabs(kept - 0.3 * total) <= 5 * sqrt(0.3 * 0.7 * total));
     }
@@ -98,9 +93,11 @@ static void check_batches(cs_task task, const cs_model_config *config)
         example[b] = (cs_example){batch_text, LENGTH, b, NULL, NULL};
     }
     for (int64_t step = 0; step < STEPS; ++step) {
-        CS_AUTO(cs_batch) a = {0}, b = {0};
-        OK(cs_batch_build(&(cs_batch_order){&task, config, 1, step, NULL}, example, TEXTS, &a));
-        OK(cs_batch_build(&(cs_batch_order){&few, config, 1, step, NULL}, example, TEXTS, &b));
+        AUTO_OK(
+            cs_batch, a,
+            cs_batch_build(&(cs_batch_order){&task, config, 1, step, NULL}, example, TEXTS, &a));
+        AUTO_OK(cs_batch, b,
+                cs_batch_build(&(cs_batch_order){&few, config, 1, step, NULL}, example, TEXTS, &b));
         compare(&a, &b);
         total += (double)a.events;
         kept += (double)b.events;
@@ -133,14 +130,13 @@ TEST(batches_score_a_share_of_the_same_predictions)
 TEST(shares_are_read_and_checked)
 {
     cs_objective o, back;
-    CS_AUTO(cs_plan_file) held = {0};
     json_auto_t *json = NULL;
     OK(cs_objective_parse("masked(mask-ratio=0.5,share=0.2)", &o));
     assert_true(o.share == 0.2);
     CS_AUTO_FREE char *text = cs_objective_describe(&o);
     assert_string_equal(text, "masked(mask-ratio=0.5,share=0.2)");
     OK(cs_objective_to_json(&o, &json));
-    OK(cs_objective_from_json(json, &held, &back));
+    AUTO_OK(cs_plan_file, held, cs_objective_from_json(json, &held, &back));
     assert_true(back.share == 0.2);
     cs_free(text);
     OK(cs_objective_parse_held("mix:0.5*ar+0.5*masked(unmasked=1),share=0.1", &held, &o));

@@ -125,10 +125,9 @@ TEST(a_guess_hides_no_copies)
 {
     enum { COLS = 2000, WANTED = 8 }; /* beyond what a dense solver takes */
     CS_AUTO(cs_signed_gram) p = {.diagonal = cs_calloc(COLS, sizeof *p.diagonal)};
-    CS_AUTO(cs_dense) guess = {0};
     OK(cs_csr_init(&p.plus, 0, COLS, 0));
     OK(cs_csr_init(&p.minus, 0, COLS, 0));
-    OK(cs_dense_init(&guess, COLS, WANTED));
+    AUTO_OK(cs_dense, guess, cs_dense_init(&guess, COLS, WANTED));
     for (int64_t j = 0; j < WANTED; ++j) {
         guess.data[j + j * guess.ld] = 1;
     }

@@ -32,16 +32,13 @@ TEST(rotations_change_nothing)
 {
     enum { N = 90, P = 12 };
     double *a = normal_rows(N, P, 1), *b = test_zeros((int64_t)N * P, sizeof *b);
-    CS_AUTO(cs_dense) turn = {0};
-    OK(cs_dense_init(&turn, P, P));
+    AUTO_OK(cs_dense, turn, cs_dense_init(&turn, P, P));
     fill_normal(&turn, 2);
     OK(cs_dense_orthonormalise(&turn));
     for (int i = 0; i < N; ++i) {
         for (int j = 0; j < P; ++j) {
             double sum = 7;
-            for (int k = 0; k < P; ++k) {
-                sum += 0.3 * a[i * P + k] * turn.data[k + j * turn.ld];
-            }
+            sum += SUM(k, 0, P, 0.3 * a[i * P + k] * turn.data[k + j * turn.ld]);
             b[i * P + j] = sum;
         }
     }
@@ -96,12 +93,9 @@ static double hsic(const double *x, int p, const double *y, int q, int n)
         }
     }
     for (int i = 0; i < n; ++i) {
-        double ki = 0, li = 0;
-        for (int j = 0; j < n; ++j) {
-            trace += k[i * n + j] * l[j * n + i];
-            ki += k[i * n + j];
-            li += l[i * n + j];
-        }
+        trace += SUM(j, 0, n, k[i * n + j] * l[j * n + i]);
+        double ki = SUM(j, 0, n, k[i * n + j]);
+        double li = SUM(j, 0, n, l[i * n + j]);
         sk += ki;
         sl += li;
         cross += ki * li;

@@ -114,16 +114,11 @@ TEST(vertices_are_those_of_all_bases)
                 break;
             }
             const double bound = cs_simplex_minimise(&p.lp, cost, basis, x, &left);
-            double have = 0;
-            for (int j = 0; j < COLUMNS; ++j) {
-                assert_true(x[j] >= 0);
-                have += cost[j] * x[j];
-            }
+            assert_each(j, 0, COLUMNS, x[j] >= 0);
+            double have = SUM(j, 0, COLUMNS, cost[j] * x[j]);
             for (int i = 0; i < ROWS; ++i) {
                 double sum = -p.b[i];
-                for (int j = 0; j < COLUMNS; ++j) {
-                    sum += p.a[i][j] * x[j];
-                }
+                sum += SUM(j, 0, COLUMNS, p.a[i][j] * x[j]);
                 assert_true(fabs(sum) < 1e-12);
             }
             assert_true(fabs(have - want) < 1e-12 && fabs(bound - want) < 1e-11);
@@ -170,10 +165,8 @@ TEST(a_face_is_kept_where_it_can_be)
         const double want = by_all_bases(&face, finite);
         if (left < 1e-9) {
             (void)cs_simplex_minimise(&p.lp, cost, basis, x, &left);
-            for (int j = 0; j < COLUMNS; ++j) {
-                off += j % 2 ? x[j] : 0;
-                have += j % 2 ? 0 : x[j] * finite[j];
-            }
+            off += SUM(j, 0, COLUMNS, j % 2 ? x[j] : 0);
+            have += SUM(j, 0, COLUMNS, j % 2 ? 0 : x[j] * finite[j]);
             assert_int_equal(off < 1e-12, !isinf(want));
             assert_true(isinf(want) || fabs(have - want) < 1e-12);
         }

@@ -32,9 +32,7 @@ TEST(kernels_count_alike)
         for (int l = 0; l < B; ++l) {
             for (int j = 0; j < B; ++j) {
                 double want = l * B + j == 5 ? 100 : 0;
-                for (int i = 0; i < ROWS; ++i) {
-                    want += panel[1][i * B + l] * w[i * B + j];
-                }
+                want += SUM(i, 0, ROWS, panel[1][i * B + l] * w[i * B + j]);
                 assert_true(h[l * B + j] == want);
             }
         }
@@ -43,11 +41,9 @@ TEST(kernels_count_alike)
             all[n]->combine(16, 8, P, panel, c, keep, to);
             for (int e = 0; e < 16 * B; ++e) {
                 double want = keep ? w[e] : 0;
-                for (int q = 0; q < P; ++q) {
-                    for (int l = 0; l < B; ++l) {
-                        want += panel[q][(8 + e / B) * B + l] * c[(q * B + l) * B + e % B];
-                    }
-                }
+                want +=
+                    SUM(q, 0, P,
+                        SUM(l, 0, B, panel[q][(8 + e / B) * B + l] * c[(q * B + l) * B + e % B]));
                 assert_true(to[e] == want);
             }
         }

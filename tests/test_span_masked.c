@@ -61,10 +61,8 @@ TEST(its_toy_spectrum_is_golden)
     cs_toy toy = {plan_objective("span-masked(mask-ratio=0.5,t=2)"), 2, 6, 1, false, false, 0};
     AUTO_OK(cs_toy_spectrum, spectrum, cs_toy_reduce(&toy, &spectrum));
     assert_int_equal(spectrum.values, 6);
-    for (int j = 0; j < 6; ++j) {
-        assert_true(fabs(spectrum.sigma[j] - sigma[j]) < 1e-14);
-        assert_int_equal(spectrum.multiplicity[j], 2);
-    }
+    assert_each(j, 0, 6, fabs(spectrum.sigma[j] - sigma[j]) < 1e-14);
+    assert_each(j, 0, 6, spectrum.multiplicity[j] == 2);
 }
 
 /* Beyond 2^18 masks the exact distribution is refused with their number; drawn masks make the

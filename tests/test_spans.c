@@ -104,9 +104,7 @@ TEST_IN_DIR(a_file_is_read)
 TEST_IN_DIR(bad_files_are_refused)
 {
 #define Q(answers, more) "{\"id\": \"a\", \"question\": \"w\", \"answers\": [" answers "]" more "}"
-    static const struct {
-        const char *questions, *why;
-    } cases[] = {
+    static const test_refusal cases[] = {
         {Q("{\"text\": \"w1\", \"answer_start\": 1}", ""),
          "question a: its answer 'w1' is not at character 1 of the context"},
         {Q("{\"text\": \"w2 w3\", \"answer_start\": 3}", ""), "is not at character 3"},
@@ -130,8 +128,8 @@ TEST_IN_DIR(bad_files_are_refused)
 #undef Q
     cs_squad s;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        assert_fails(read_squad(state, of("w1 w2", cases[i].questions), &s), CS_ERR_INPUT,
-                     cases[i].why);
+        assert_fails(read_squad(state, of("w1 w2", cases[i].text), &s), CS_ERR_INPUT,
+                     cases[i].reason);
     }
     assert_fails(read_squad(state, "{\"data\": 3}", &s), CS_ERR_INPUT,
                  "'data' is missing or not a list");
@@ -172,16 +170,12 @@ TEST_IN_DIR(long_contexts_are_read_in_windows)
             assert_int_equal(s.texts.start[n + 1] - s.texts.start[n], 8);
             assert_int_equal(s.window[n].first, first);
             assert_int_equal(s.window[n].token, 3 * n);
-            for (int64_t i = 0; i < s.window[n].tokens; ++i) {
-                assert_int_equal(id[first + i], 5 + 1 + 3 * n + i);
-                assert_int_equal(type[first + i], 1);
-            }
+            assert_each(i, 0, s.window[n].tokens, id[first + i] == 5 + 1 + 3 * n + i);
+            assert_each(i, 0, s.window[n].tokens, type[first + i] == 1);
             assert_int_equal(id[causal ? 0 : 1], 5);
             assert_int_equal(type[causal ? 1 : 2], 0);
             assert_int_equal(id[causal ? 7 : 0], causal ? 2 : 0);
-            for (int h = 0; h < 2; ++h) {
-                assert_int_equal(s.texts.span[2 * n + h], n == 1 ? first + h : none[h]);
-            }
+            assert_each(h, 0, 2, s.texts.span[2 * n + h] == (n == 1 ? first + h : none[h]));
         }
         assert_int_equal(s.place[2].from, 7); /* w3, behind two blanks */
         assert_int_equal(s.place[2].to, 9);
@@ -359,9 +353,7 @@ TEST(the_gradient_is_that_of_the_loss)
             const int64_t n = model.params.param[i].rows * model.params.param[i].cols;
             double *grad = test_zeros(n, sizeof *grad);
             OK(cs_params_get64(&model.params, i, CS_PARAM_GRAD, grad));
-            for (int64_t k = 0; k < n; ++k) {
-                exact += grad[k] * along[i][k] / sqrt(random);
-            }
+            exact += SUM(k, 0, n, grad[k] * along[i][k] / sqrt(random));
         }
         const double found = (side[1] - side[0]) / (2 * h);
         if (!(fabs(exact - found) < 1e-6 * (1e-3 + fabs(exact)))) {

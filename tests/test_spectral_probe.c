@@ -51,9 +51,7 @@ static double refit_error(const cs_ridge *r, const cs_dense *x, const int32_t *l
     }
     for (int32_t c = 0; c < CLASSES; ++c) {
         double a[FEATURES][FEATURES + 1] = {{0}}, bar = 0;
-        for (int64_t i = 0; i < rows; ++i) {
-            bar += i != out && label[i] == c ? 1 / n : 0;
-        }
+        bar += SUM(i, 0, rows, i != out && label[i] == c ? 1 / n : 0);
         for (int64_t i = 0; i < rows; ++i) {
             for (int j = 0; i != out && j < FEATURES; ++j) {
                 double z = (x->data[i + j * x->ld] - r->mean[j]) * r->scale[j] - mean[j];
@@ -92,7 +90,6 @@ TEST(features_may_be_shifted_constant_or_missing)
 {
     int32_t label[ROWS];
     CS_AUTO(cs_dense) x = {0}, y = {0};
-    CS_AUTO(cs_ridge) a = {0}, b = {0};
     random_rows(4, ROWS, &x, label);
     OK(cs_dense_init(&y, ROWS, FEATURES + 1));
     for (int64_t i = 0; i < ROWS; ++i) {
@@ -101,12 +98,10 @@ TEST(features_may_be_shifted_constant_or_missing)
         }
         y.data[i + FEATURES * y.ld] = 42;
     }
-    OK(cs_ridge_fit(&x, label, CLASSES, &a));
-    OK(cs_ridge_fit(&y, label, CLASSES, &b));
+    AUTO_OK(cs_ridge, a, cs_ridge_fit(&x, label, CLASSES, &a));
+    AUTO_OK(cs_ridge, b, cs_ridge_fit(&y, label, CLASSES, &b));
     assert_true(fabs(a.loo - b.loo) < 1e-9);
-    for (int64_t i = 0; i < ROWS; ++i) {
-        assert_int_equal(cs_ridge_predict(&a, &x, i), cs_ridge_predict(&b, &y, i));
-    }
+    assert_each(i, 0, ROWS, cs_ridge_predict(&a, &x, i) == cs_ridge_predict(&b, &y, i));
     y.data[0] = NAN;
     cs_ridge_free(&b);
     OK(cs_ridge_fit(&y, label, CLASSES, &b));
@@ -244,12 +239,13 @@ TEST(folding_in_a_training_document_gives_its_row)
     cs_spectral_source source = {&s.corpus, &s.options, &s.cooc, &s.spectrum, s.spectrum.k, 1};
     const int64_t document[] = {0, 1, 2, 3, 5, 6};
     enum { COUNT = sizeof document / sizeof *document };
-    CS_AUTO(cs_dense) x = {0}, y = {0};
     double unknown;
     int64_t none;
-    OK(cs_spectral_token_features(&source, COUNT, document, &x, &unknown));
+    AUTO_OK(cs_dense, x, cs_spectral_token_features(&source, COUNT, document, &x, &unknown));
     assert_true(unknown == 0);
-    OK(cs_spectral_context_features(&source, CS_SPLIT_TRAIN, COUNT, document, &y, &unknown, &none));
+    AUTO_OK(cs_dense, y,
+            cs_spectral_context_features(&source, CS_SPLIT_TRAIN, COUNT, document, &y, &unknown,
+                                         &none));
     assert_true(fabs(unknown) < 1e-12 && none == 0);
     for (int64_t i = 0; i < COUNT; ++i) {
         assert_each(j, 0, s.spectrum.k, fabs(x.data[i + j * x.ld] - y.data[i + j * y.ld]) < 1e-8);

@@ -20,8 +20,7 @@ static double *dense_values(const cs_csr *abar)
 
 static void assert_orthonormal(const cs_dense *q)
 {
-    CS_AUTO(cs_dense) g = {0};
-    OK(cs_dense_init(&g, q->cols, q->cols));
+    AUTO_OK(cs_dense, g, cs_dense_init(&g, q->cols, q->cols));
     OK(cs_gemm(true, false, 1, q, q, 0, &g));
     for (int64_t i = 0; i < q->cols; ++i) {
         assert_each(j, 0, q->cols, fabs(g.data[i + j * g.ld] - (i == j)) < CLOSE);
@@ -162,9 +161,7 @@ static void check_multiplicity(const cs_csr *a, bool rank1, int64_t blocks, bool
                                                                       .moment4 = true});
         assert_true(s.solution.converged);
         assert_int_equal(s.input.components, blocks);
-        for (int64_t j = 0; j < s.k; ++j) {
-            assert_int_equal(j < ones, fabs(s.sigma[j] - 1) < CLOSE);
-        }
+        assert_each(j, 0, s.k, (j < ones) == (fabs(s.sigma[j] - 1) < CLOSE));
         assert_int_equal(s.cert.components.state, CS_CERT_PASSED);
         assert_int_equal(s.cert.residual.state, CS_CERT_PASSED);
         assert_true(s.cert.components.value == (double)ones);
@@ -223,10 +220,8 @@ TEST(sparse_solver_serves_large_blocks)
     assert_int_equal(dense.solution.solver, CS_SOLVER_LAPACK);
     assert_int_equal(sparse.solution.solver, CS_SOLVER_ARPACK);
     assert_true(sparse.solution.converged);
-    for (int64_t j = 0; j < 12; ++j) {
-        assert_true(fabs(dense.sigma[j] - sparse.sigma[j]) < CLOSE);
-        assert_true(sparse.residual[j] < 1e-12);
-    }
+    assert_each(j, 0, 12, fabs(dense.sigma[j] - sparse.sigma[j]) < CLOSE);
+    assert_each(j, 0, 12, sparse.residual[j] < 1e-12);
     assert_int_equal(sparse.cert.probe.state, CS_CERT_PASSED);
     assert_orthonormal(&sparse.u);
 }
@@ -299,12 +294,10 @@ TEST(marginals_are_probabilities)
     cs_csr a = matrix_of(3, 3, (double[]){1, 0, 2, 0, 0, 0, 3, 0, 4});
     cs_spectrum s = spectrum_of(&a, (cs_spectrum_options){0});
     const double row[] = {0.3, 0, 0.7}, col[] = {0.4, 0, 0.6};
-    for (int i = 0; i < 3; ++i) {
-        assert_true(fabs(s.input.row_mass[i] - row[i]) < 1e-15);
-        assert_true(fabs(s.input.col_mass[i] - col[i]) < 1e-15);
-        assert_true(fabs(fabs(s.u.data[i]) - sqrt(row[i])) < 1e-15);
-        assert_true(fabs(fabs(s.v.data[i]) - sqrt(col[i])) < 1e-15);
-    }
+    assert_each(i, 0, 3, fabs(s.input.row_mass[i] - row[i]) < 1e-15);
+    assert_each(i, 0, 3, fabs(s.input.col_mass[i] - col[i]) < 1e-15);
+    assert_each(i, 0, 3, fabs(fabs(s.u.data[i]) - sqrt(row[i])) < 1e-15);
+    assert_each(i, 0, 3, fabs(fabs(s.v.data[i]) - sqrt(col[i])) < 1e-15);
     assert_int_equal(s.input.zero_rows, 1);
     assert_int_equal(s.input.zero_cols, 1);
     assert_int_equal(s.input.nnz, 4);
@@ -449,8 +442,7 @@ TEST(every_failed_allocation_is_reported)
 TEST(many_rows_keep_their_digits)
 {
     enum { COLS = 800, ROWS = COLS * (COLS - 1) / 2 };
-    CS_AUTO(cs_csr) a = {0};
-    OK(cs_csr_init(&a, ROWS, COLS, 2 * (int64_t)ROWS));
+    AUTO_OK(cs_csr, a, cs_csr_init(&a, ROWS, COLS, 2 * (int64_t)ROWS));
     int64_t row = 0;
     for (int32_t first = 0; first < COLS;
          ++first) { /* a row for every pair: none are proportional */
@@ -473,8 +465,7 @@ TEST(many_rows_keep_their_digits)
 TEST(norms_of_long_vectors_are_exact)
 {
     enum { MANY = 126000, ROWS = 2 * MANY };
-    CS_AUTO(cs_csr) a = {0};
-    OK(cs_csr_init(&a, ROWS, 2 + MANY, 2 * (int64_t)ROWS));
+    AUTO_OK(cs_csr, a, cs_csr_init(&a, ROWS, 2 + MANY, 2 * (int64_t)ROWS));
     for (int64_t i = 0; i < ROWS; ++i) {
         a.ptr[i + 1] = 2 * i + 2;
         a.col[2 * i] = (int32_t)(i % 2);

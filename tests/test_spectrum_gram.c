@@ -10,10 +10,9 @@
 /* sum_X A(X, u) A(X, v) / P_C(X), by its definition; rows and columns without mass are empty. */
 static cs_csr gram_of(const cs_csr *a)
 {
-    CS_AUTO(cs_dense) d = {0}, g = {0};
     cs_csr out = {0};
-    OK(cs_csr_to_dense(a, &d));
-    OK(cs_dense_init(&g, a->cols, a->cols));
+    AUTO_OK(cs_dense, d, cs_csr_to_dense(a, &d));
+    AUTO_OK(cs_dense, g, cs_dense_init(&g, a->cols, a->cols));
     for (int64_t i = 0; i < a->rows; ++i) {
         double sum = SUM(u, 0, a->cols, d.data[i + u * d.ld]);
         for (int64_t u = 0; u < a->cols && sum > 0; ++u) {
@@ -41,10 +40,7 @@ static void assert_same_values(const cs_spectrum *s, const cs_spectrum *expected
 
 static double largest_difference(int64_t n, const double *x, const double *y)
 {
-    double most = 0;
-    for (int64_t i = 0; i < n; ++i) {
-        most = fmax(most, fabs(x[i] - y[i]));
-    }
+    double most = LARGEST(i, 0, n, fabs(x[i] - y[i]));
     return most;
 }
 
@@ -115,19 +111,16 @@ TEST(leading_values_are_certified)
     cs_interval tail[13], expected[13];
     cs_spectrum_tails(&s, 0, tail);
     cs_spectrum_tails(&whole, 0, expected);
-    for (int t = 0; t < 13; ++t) {
-        assert_true(fabs(tail[t].value - expected[t].value) < CLOSE);
-        assert_true(tail[t].low <= tail[t].value && tail[t].high - tail[t].low < 1e-9);
-    }
+    assert_each(t, 0, 13, fabs(tail[t].value - expected[t].value) < CLOSE);
+    assert_each(t, 0, 13, tail[t].low <= tail[t].value && tail[t].high - tail[t].low < 1e-9);
 }
 
 /* M itself, at scales whose powers leave the range of doubles. */
 TEST(a_gram_form_may_come_normalised)
 {
     cs_csr a = untidy_matrix(2, 60, 30, 9), abar = normalised(&a), g = {0};
-    CS_AUTO(cs_dense) d = {0}, m = {0};
-    OK(cs_csr_to_dense(&abar, &d));
-    OK(cs_dense_init(&m, a.cols, a.cols));
+    AUTO_OK(cs_dense, d, cs_csr_to_dense(&abar, &d));
+    AUTO_OK(cs_dense, m, cs_dense_init(&m, a.cols, a.cols));
     OK(cs_gemm(true, false, 1, &d, &d, 0, &m));
     CS_AUTO(cs_spectrum) whole = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
     for (int e = -501; e <= 501; e += 167) { /* even and odd */
@@ -168,11 +161,10 @@ TEST(densities_are_those_of_the_matrix)
     CS_AUTO(cs_csr) a = untidy_matrix(1, 80, 24, 3), g = gram_of(&a);
     const cs_spectrum_density_options o = {
         .spectrum = {.k = 4, .seed = 1}, .samples = 16, .degree = 40, .bins = 10};
-    CS_AUTO(cs_spectrum_density) d = {0}, e = {0};
     cs_spectrum_density_options plain = o;
     plain.spectrum.no_reduction = true; /* lumping would change what the signs meet */
-    OK(cs_spectrum_density_of(&a, &plain, &d));
-    OK(cs_spectrum_density_of(&g, &plain, &e));
+    AUTO_OK(cs_spectrum_density, d, cs_spectrum_density_of(&a, &plain, &d));
+    AUTO_OK(cs_spectrum_density, e, cs_spectrum_density_of(&g, &plain, &e));
     assert_true(fabs(d.sum_sigma2 - e.sum_sigma2) < CLOSE);
     assert_true(fabs(d.sum_sigma4 - e.sum_sigma4) < CLOSE);
     assert_int_equal(d.k, e.k);
@@ -195,10 +187,9 @@ TEST(connectivity_is_that_of_the_matrix)
                                               "conditional_entropy"};
     CS_AUTO(cs_csr) a = untidy_matrix(2, 90, 40, 4), g = gram_of(&a);
     const cs_connectivity_options o = {.k = 5};
-    CS_AUTO(cs_connectivity) whole = {0}, c = {0};
     double expected[CS_CONNECTIVITY_VALUES], value[CS_CONNECTIVITY_VALUES];
-    OK(cs_connectivity_of(&a, &o, &whole));
-    OK(cs_connectivity_of(&g, &o, &c));
+    AUTO_OK(cs_connectivity, whole, cs_connectivity_of(&a, &o, &whole));
+    AUTO_OK(cs_connectivity, c, cs_connectivity_of(&g, &o, &c));
     cs_connectivity_values(&whole, expected, false);
     cs_connectivity_values(&c, value, false);
     for (int i = 0; i < CS_CONNECTIVITY_VALUES; ++i) {
@@ -229,10 +220,9 @@ TEST_IN_DIR(files_keep_the_mark)
     CS_AUTO(cs_csr) a = untidy_matrix(1, 20, 8, 3), g = gram_of(&a);
     const char *const names[] = {"gram.npz", "gram.mtx"};
     for (int i = 0; i < 2; ++i) {
-        CS_AUTO(cs_csr) back = {0}, plain = {0};
         const char *path = in_dir(state, names[i]);
         OK(i == 0 ? cs_matrix_write_npz(path, &g, false) : cs_matrix_write_mtx(path, &g, false));
-        OK(cs_matrix_read(path, &back));
+        AUTO_OK(cs_csr, back, cs_matrix_read(path, &back));
         assert_true(back.gram);
         assert_int_equal(cs_csr_nnz(&back), cs_csr_nnz(&g));
         assert_memory_equal(back.val, g.val, (size_t)cs_csr_nnz(&g) * sizeof *g.val);
@@ -240,7 +230,7 @@ TEST_IN_DIR(files_keep_the_mark)
         cs_shard shard = {0};
         assert_fails(cs_shard_read(&one, path, true, &shard), CS_ERR_USAGE, "Gram form");
         OK(i == 0 ? cs_matrix_write_npz(path, &a, false) : cs_matrix_write_mtx(path, &a, false));
-        OK(cs_matrix_read(path, &plain));
+        AUTO_OK(cs_csr, plain, cs_matrix_read(path, &plain));
         assert_false(plain.gram);
     }
 }

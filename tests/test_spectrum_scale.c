@@ -244,8 +244,7 @@ TEST(small_vectors_are_orthonormal)
     assert_true(s.sigma[s.k - 1] < 1e-13);
     const cs_dense *side[] = {&s.u, &s.v};
     for (int t = 0; t < 2; ++t) {
-        CS_AUTO(cs_dense) g = {0};
-        OK(cs_dense_init(&g, s.k, s.k));
+        AUTO_OK(cs_dense, g, cs_dense_init(&g, s.k, s.k));
         OK(cs_gemm(true, false, 1, side[t], side[t], 0, &g));
         for (int64_t e = 0; e < s.k * s.k; ++e) { /* sums of 26 terms: 26 eps at the most */
             assert_true(fabs(g.data[e] - (e % (s.k + 1) == 0)) < 26 * DBL_EPSILON);
@@ -271,11 +270,8 @@ TEST(pairs_have_one_sign)
         assert_true(s.k > 0);
         for (int64_t j = 0; j < s.k; ++j) {
             const double *x = s.v.data + j * s.v.ld;
-            double largest = 0;
             int64_t i = 0;
-            for (int64_t n = 0; n < s.v.rows; ++n) {
-                largest = fmax(largest, fabs(x[n]));
-            }
+            double largest = LARGEST(n, 0, s.v.rows, fabs(x[n]));
             while (fabs(x[i]) < (1 - 1e-6) * largest) {
                 ++i;
             }

@@ -95,8 +95,7 @@ TEST(every_group_is_one_square)
         OK(cs_objective_grid(&o, columns, &planar));
         assert_string_equal(planar, "square-ar");
         memset(first, 0, sizeof first);
-        CS_AUTO(cs_plan) plan = {0};
-        OK(cs_plan_init(&plan, patches));
+        AUTO_OK(cs_plan, plan, cs_plan_init(&plan, patches));
         cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, (uint64_t)c);
         for (int draw = 0; draw < DRAWS; ++draw) {
             unsigned char seen[MOST] = {0};

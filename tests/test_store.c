@@ -71,12 +71,8 @@ static void assert_same_store(const cs_cooc_store *s, const cs_corpus *c, const 
     assert_memory_equal(s->corpus.token, c->token, (size_t)c->tokens * sizeof *c->token);
     assert_memory_equal(s->corpus.doc_ptr, c->doc_ptr, (size_t)c->documents * sizeof(int64_t));
     assert_memory_equal(s->corpus.label, c->label, (size_t)c->documents * sizeof *c->label);
-    for (int64_t i = 0; i < c->vocab; ++i) {
-        assert_string_equal(s->corpus.word[i], c->word[i]);
-    }
-    for (int64_t i = 0; i < c->labels; ++i) {
-        assert_string_equal(s->corpus.label_name[i], c->label_name[i]);
-    }
+    assert_each(i, 0, c->vocab, strcmp(s->corpus.word[i], c->word[i]) == 0);
+    assert_each(i, 0, c->labels, strcmp(s->corpus.label_name[i], c->label_name[i]) == 0);
 }
 
 /* Every row is found again by its key and has its own text. */
@@ -224,7 +220,6 @@ TEST(plan_files_travel_along)
     o.objective.file = &file;
     OK(cs_context_parse("all", &o.context));
     CS_AUTO(cs_cooc) m = {0}, again = {0};
-    CS_AUTO(cs_cooc_store) s = {0};
     int64_t others[] = {3, 5, 6};
     CS_AUTO(cs_corpus) misfits = small_corpus(3, others, 6, 2, 5);
     assert_fails(cs_cooc_build(&misfits, &o, &m), CS_ERR_INPUT,
@@ -233,7 +228,7 @@ TEST(plan_files_travel_along)
     OK(cs_cooc_build(&corpus, &o, &m));
     assert_int_equal(m.sequences, 2);
     OK(cs_cooc_write(in_dir("plans"), &corpus, &o, &m, false, false));
-    OK(cs_cooc_read(in_dir("plans"), &s));
+    AUTO_OK(cs_cooc_store, s, cs_cooc_read(in_dir("plans"), &s));
     assert_same_store(&s, &corpus, &o, &m);
     OK(cs_cooc_build(&s.corpus, &s.options, &again));
     assert_same_csr(&again.matrix.a, &m.matrix.a);

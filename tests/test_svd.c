@@ -291,11 +291,10 @@ TEST(seed_fixes_the_bits)
     CS_AUTO_BY(operator_free, csr_operator) f = {0};
     made_of_held(&f, 500, 400);
     cs_svd_options o = {.k = 8, .solver = CS_SOLVER_ARPACK, .seed = 1};
-    CS_AUTO(cs_svd) first = {0}, again = {0}, other = {0};
-    OK(cs_svd_compute(&f.op, &o, &first));
-    OK(cs_svd_compute(&f.op, &o, &again));
+    AUTO_OK(cs_svd, first, cs_svd_compute(&f.op, &o, &first));
+    AUTO_OK(cs_svd, again, cs_svd_compute(&f.op, &o, &again));
     o.seed = 2;
-    OK(cs_svd_compute(&f.op, &o, &other));
+    AUTO_OK(cs_svd, other, cs_svd_compute(&f.op, &o, &other));
     assert_memory_equal(first.sigma, again.sigma, 8 * sizeof *first.sigma);
     assert_memory_equal(first.u.data, again.u.data, 8 * 500 * sizeof(double));
     assert_memory_equal(first.v.data, again.v.data, 8 * 400 * sizeof(double));

@@ -10,10 +10,8 @@ enum { B = CS_PANEL };
 static void check_triplets(const cs_svd *s, double tol)
 {
     assert_true(s->converged && !s->interrupted);
-    for (int64_t j = 0; j < s->k; ++j) {
-        assert_true(s->residual[j] <= tol * s->sigma[0]);
-        assert_true(j == 0 || s->sigma[j] <= s->sigma[j - 1]);
-    }
+    assert_each(j, 0, s->k, s->residual[j] <= tol * s->sigma[0]);
+    assert_each(j, 0, s->k, j == 0 || s->sigma[j] <= s->sigma[j - 1]);
     double rounding = 20 * (double)(s->u.rows + s->v.rows) * DBL_EPSILON;
     assert_true(orthonormality(&s->u) < rounding);
     assert_true(orthonormality(&s->v) < rounding);
@@ -50,9 +48,8 @@ TEST(panel_products_are_optional)
     cs_linop bare = f.op;
     bare.panel = NULL;
     cs_svd_options o = {.k = 12, .solver = CS_SOLVER_BLOCK};
-    CS_AUTO(cs_svd) with = {0}, without = {0};
-    OK(cs_svd_compute(&f.op, &o, &with));
-    OK(cs_svd_compute(&bare, &o, &without));
+    AUTO_OK(cs_svd, with, cs_svd_compute(&f.op, &o, &with));
+    AUTO_OK(cs_svd, without, cs_svd_compute(&bare, &o, &without));
     check_triplets(&with, 1e-12);
     check_triplets(&without, 1e-12);
     assert_each(j, 0, 12, fabs(with.sigma[j] - without.sigma[j]) <= 2e-12 * with.sigma[0]);
@@ -267,8 +264,7 @@ TEST(warm_start)
     cs_svd_options o = {.k = 6, .solver = CS_SOLVER_BLOCK, .tol = 1e-9};
     cs_svd cold, warm;
     OK(cs_svd_compute(&f.op, &o, &cold));
-    CS_AUTO(cs_dense) noise = {0};
-    OK(cs_dense_init(&noise, 2000, 6));
+    AUTO_OK(cs_dense, noise, cs_dense_init(&noise, 2000, 6));
     fill_normal(&noise, 50);
     for (int64_t e = 0; e < 6 * 2000; ++e) {
         noise.data[e] = cold.v.data[e] + 1e-5 * noise.data[e];
@@ -320,8 +316,7 @@ TEST(every_allocation_may_fail)
     ARRAY(double, value, 40, j, pow(10, -0.25 * j));
     CS_AUTO_BY(operator_free, csr_operator) f = {0};
     operator_of(&f, scattered(50, 45, 40, value), 0); /* Golub-Kahan is on the path */
-    CS_AUTO(cs_dense) start = {0};
-    OK(cs_dense_init(&start, 45, 3));
+    AUTO_OK(cs_dense, start, cs_dense_init(&start, 45, 3));
     fill_normal(&start, 51);
     cs_svd_options o = {.k = 36, .solver = CS_SOLVER_BLOCK, .start = &start};
     CS_AUTO(cs_svd) s = {0};

@@ -15,10 +15,8 @@ static void check(const cs_svd *s, int64_t k, const double *value, double tol)
 {
     assert_true(s->converged);
     assert_int_equal(s->k, k);
-    for (int64_t j = 0; j < k; ++j) {
-        assert_true(s->residual[j] <= tol * value[0]);
-        assert_true(fabs(s->sigma[j] - value[j]) <= tol * value[0]);
-    }
+    assert_each(j, 0, k, s->residual[j] <= tol * value[0]);
+    assert_each(j, 0, k, fabs(s->sigma[j] - value[j]) <= tol * value[0]);
     double rounding = 20 * (double)(s->u.rows + s->v.rows) * DBL_EPSILON;
     assert_true(orthonormality(&s->u) < rounding);
     assert_true(orthonormality(&s->v) < rounding);
@@ -34,11 +32,10 @@ TEST(all_copies_whatever_the_threads)
     static const int64_t wanted[] = {COPIES, 100, COPIES + 20};
     for (int w = 0; w < 3; ++w) {
         cs_svd_options o = {.k = wanted[w], .solver = CS_SOLVER_BLOCK, .tol = 1e-10, .threads = 1};
-        CS_AUTO(cs_svd) one = {0}, three = {0};
-        OK(cs_svd_compute(&f.op, &o, &one));
+        AUTO_OK(cs_svd, one, cs_svd_compute(&f.op, &o, &one));
         check(&one, o.k, value, 1e-10);
         o.threads = 3;
-        OK(cs_svd_compute(&f.op, &o, &three));
+        AUTO_OK(cs_svd, three, cs_svd_compute(&f.op, &o, &three));
         assert_int_equal(three.iterations, one.iterations);
         assert_memory_equal(three.sigma, one.sigma, (size_t)o.k * sizeof *one.sigma);
         assert_memory_equal(three.v.data, one.v.data, (size_t)(o.k * (N + 1)) * sizeof(double));
@@ -119,8 +116,6 @@ TEST(what_was_found_is_kept)
     assert_true(s.interrupted && !s.converged);
     assert_true(done >= 64 && done < COPIES);
     assert_true(s.k >= 64 && s.k < COPIES);
-    for (int64_t j = 0; j < s.k; ++j) {
-        assert_true(fabs(s.sigma[j] - 1) <= 1e-10);
-        assert_true(s.residual[j] <= 1e-10);
-    }
+    assert_each(j, 0, s.k, fabs(s.sigma[j] - 1) <= 1e-10);
+    assert_each(j, 0, s.k, s.residual[j] <= 1e-10);
 }

@@ -117,20 +117,16 @@ TEST(progress_is_what_was_done)
         t.count = 0;
         AUTO_OK(cs_svd, s, cs_svd_compute(&c.op, &o, &s));
         assert_int_equal(t.count, 2);
-        for (int i = 0; i < 2; ++i) {
-            assert_string_equal(t.stage[i], gram ? "Gram columns" : "dense columns");
-            assert_int_equal(t.done[i], i == 0 ? 64 : 90);
-            assert_int_equal(t.total[i], 90);
-        }
+        assert_each(i, 0, 2, strcmp(t.stage[i], gram ? "Gram columns" : "dense columns") == 0);
+        assert_each(i, 0, 2, t.done[i] == (i == 0 ? 64 : 90));
+        assert_each(i, 0, 2, t.total[i] == 90);
         cs_svd_free(&s);
         o.solver = CS_SOLVER_ARPACK;
         t.count = 0;
         OK(cs_svd_compute(&c.op, &o, &s));
-        for (int i = 0; i < 39; ++i) {
-            assert_string_equal(t.stage[i], "ARPACK products");
-            assert_int_equal(t.done[i], t.done[0] + i);
-            assert_int_equal(t.total[i], 0);
-        }
+        assert_each(i, 0, 39, strcmp(t.stage[i], "ARPACK products") == 0);
+        assert_each(i, 0, 39, t.done[i] == t.done[0] + i);
+        assert_each(i, 0, 39, t.total[i] == 0);
         cs_svd_free(&s);
         o.solver = CS_SOLVER_BLOCK;
         t.count = 0;
@@ -161,13 +157,12 @@ TEST(the_block_solver_stops_soon_after_it_can)
         const double tol = cases[t].tol > 0 ? cases[t].tol : 1e-12;
         CS_AUTO_BY(operator_free, csr_operator) f = {0};
         CS_AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
-        CS_AUTO(cs_krylov) process = {0};
         cs_ritz ritz;
         ARRAY(double, value, N, j,
               j < k ? 1 + 0.5 * (double)(k - j) / (double)k : cases[t].gap * (N - j) / N);
         operator_of(&f, diagonal_matrix(N, value), 1);
         OK(cs_space_cpu(&f.op, 1, &space));
-        OK(cs_krylov_open(&space, false, N / 8, 3, &process));
+        AUTO_OK(cs_krylov, process, cs_krylov_open(&space, false, N / 8, 3, &process));
         OK(cs_krylov_fresh(&process));
         int64_t least = 0;
         for (bool all = false; !all;) {
@@ -224,7 +219,6 @@ TEST(filters_save_orthogonalisation)
     enum { N = 2000, COPIES = 160 };
     CS_AUTO_BY(operator_free, csr_operator) f = {0};
     CS_AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
-    CS_AUTO(cs_svd) s = {0};
     ARRAY(double, value, N, j, j < COPIES ? 1 : 0.94 * (N - j) / (N - COPIES));
     operator_of(&f, diagonal_matrix(N, value), 1);
     OK(cs_space_cpu(&f.op, 1, &space));
@@ -234,7 +228,7 @@ TEST(filters_save_orthogonalisation)
     const cs_progress progress = {note_converged, &t};
     const cs_svd_options o = {
         .k = COPIES, .solver = CS_SOLVER_BLOCK, .tol = 1e-10, .progress = &progress};
-    OK(cs_svd_block_space(&space, &o, &s));
+    AUTO_OK(cs_svd, s, cs_svd_block_space(&space, &o, &s));
     assert_true(t.blocks >= 10);
     assert_int_equal(s.k, COPIES);
     assert_true(products < 6000); /* 2,809; 29,606 without filters */
@@ -326,8 +320,7 @@ TEST(options_have_ends)
     assert_fails(cs_svd_compute(&c.op, &o, &s), CS_ERR_USAGE, "not in [0, 1)");
     o = (cs_svd_options){.k = 1, .memory = -1};
     assert_fails(cs_svd_compute(&c.op, &o, &s), CS_ERR_USAGE, "memory limit of -1 bytes");
-    CS_AUTO(cs_dense) start = {0};
-    OK(cs_dense_init(&start, 90, 0));
+    AUTO_OK(cs_dense, start, cs_dense_init(&start, 90, 0));
     o = (cs_svd_options){.k = 1, .solver = CS_SOLVER_BLOCK, .start = &start};
     assert_fails(cs_svd_compute(&c.op, &o, &s), CS_ERR_USAGE, "start vectors are 90 x 0, not 90");
     cs_dense_free(&start);

@@ -136,10 +136,8 @@ static void has_values(const cs_svd *s, int64_t k, const double *want, double to
 {
     assert_int_equal(s->k, k);
     assert_true(s->converged);
-    for (int64_t j = 0; j < k; ++j) {
-        assert_true(fabs(s->sigma[j] - want[j]) <= tolerance);
-        assert_true(s->residual[j] <= 100 * DBL_EPSILON * want[0]);
-    }
+    assert_each(j, 0, k, fabs(s->sigma[j] - want[j]) <= tolerance);
+    assert_each(j, 0, k, s->residual[j] <= 100 * DBL_EPSILON * want[0]);
 }
 
 TEST(a_dense_svd_that_fits_is_the_devices)
@@ -175,12 +173,11 @@ TEST(wrong_values_of_a_device_are_noticed)
     device d;
     cs_svd s;
     cs_linop_deflated_ctx ctx;
-    CS_AUTO(cs_dense) u = {0}, v = {0};
     const double first[] = {8, 7};
     eight(&f, false);
     device_of(&d);
-    OK(cs_dense_init(&u, M, 2));
-    OK(cs_dense_init(&v, N, 2));
+    AUTO_OK(cs_dense, u, cs_dense_init(&u, M, 2));
+    AUTO_OK(cs_dense, v, cs_dense_init(&v, N, 2));
     for (int j = 0; j < 2; ++j) {
         u.data[7 * j % M + j * M] = v.data[11 * j % N + j * N] = 1;
     }

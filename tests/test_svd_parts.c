@@ -29,8 +29,7 @@ TEST(near_copies_are_copies)
 TEST(a_start_in_a_wrong_subspace)
 {
     enum { N = 600, K = 6 };
-    CS_AUTO(cs_dense) start = {0};
-    OK(cs_dense_init(&start, N, N / 2));
+    AUTO_OK(cs_dense, start, cs_dense_init(&start, N, N / 2));
     ARRAY(double, value, N, j, j < 12 ? 1 - 0.05 * j : 0.3 * (N - j) / N);
     for (int64_t j = 0; j < N / 2; ++j) { /* every second vector */
         start.data[2 * j + 1 + j * start.ld] = 1;

@@ -41,11 +41,9 @@ TEST(rows_are_distributions_and_starts_are_stationary)
         for (int64_t c = 0; c < language.classes; ++c) {
             double total = 0;
             for (int64_t j = 0; j < h; ++j) {
-                double row = 0, to = 0;
-                for (int64_t k = 0; k < h; ++k) {
-                    row += language.next[(c * h + j) * h + k];
-                    to += language.start[c * h + k] * language.next[(c * h + k) * h + j];
-                }
+                double row = SUM(k, 0, h, language.next[(c * h + j) * h + k]);
+                double to =
+                    SUM(k, 0, h, language.start[c * h + k] * language.next[(c * h + k) * h + j]);
                 double word =
                     SUM(v, 0, language.words, language.emit[(c * h + j) * language.words + v]);
                 assert_near(row, 1, 1e-13);
@@ -75,9 +73,7 @@ TEST(orders_and_concentrations)
     }
     assert_true(two.next[1 * 9 + 3] != two.next[4 * 9 + 3]);
     assert_true(none.next[0] != zipf.next[0]);
-    for (int v = 0; v < 3; ++v) {
-        assert_near(none.start[v], none.next[v], 1e-14);
-    }
+    assert_each(v, 0, 3, fabs(none.start[v] - none.next[v]) <= 1e-14);
 }
 
 /* Gamma variables of shape a have mean and variance a, so that a share of Dirichlet's rows with n
@@ -208,10 +204,8 @@ TEST(corpora_have_the_words_of_the_language)
         cs_synthetic_draw(&language, d, &label, word);
         (void)snprintf(name, sizeof name, "%02d", (int)label);
         assert_string_equal(cs_corpus_label(&whole, d), name);
-        for (int i = 0; i < 6; ++i) {
-            assert_int_equal(whole.token[6 * d + i], word[i] + 1);
-            assert_int_equal(cut.token[6 * d + i], word[i] < 2 ? word[i] + 1 : 0);
-        }
+        assert_each(i, 0, 6, whole.token[6 * d + i] == word[i] + 1);
+        assert_each(i, 0, 6, cut.token[6 * d + i] == (word[i] < 2 ? word[i] + 1 : 0));
     }
 }
 

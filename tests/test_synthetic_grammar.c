@@ -32,13 +32,9 @@ static cs_synthetic own_distribution(void **state, const char *more)
 static double inside(int symbol, int n, const int32_t *w)
 {
     if (n == 1) return w[0] < 0 ? 1 : word[symbol][w[0]];
-    double p = 0;
-    for (int b = 0; b < S; ++b) {
-        for (int c = 0; c < S; ++c) {
-            p += rule[symbol][b][c] * inside(b, n / 2, w) * inside(c, n / 2, w + n / 2);
-        }
-    }
-    return p;
+    return SUM(
+        b, 0, S,
+        SUM(c, 0, S, rule[symbol][b][c] * inside(b, n / 2, w) * inside(c, n / 2, w + n / 2)));
 }
 
 static double sentence(const int32_t *w)
@@ -115,7 +111,6 @@ TEST(drawn_grammars_have_roots_for_classes)
     one = distribution_of("grammar:symbols=3,depth=2,words=5,concentration=0.3,seed=4");
     const int64_t h = language.states;
     const int32_t w[] = {1, 0, 4, 2};
-    double mean = 0;
     assert_int_equal(h, 48);
     for (int64_t i = 0; i < 3 * h; ++i) {
         double row = SUM(j, 0, h, language.next[i * h + j]);
@@ -123,10 +118,8 @@ TEST(drawn_grammars_have_roots_for_classes)
         assert_near(row, 1, 1e-13);
         assert_near(emitted, 1, 1e-13);
     }
-    for (int64_t c = 0; c < 3; ++c) {
-        assert_true(forward(&language, c, 4, w) != forward(&language, (c + 1) % 3, 4, w));
-        mean += forward(&language, c, 4, w) / 3;
-    }
+    assert_each(c, 0, 3, forward(&language, c, 4, w) != forward(&language, (c + 1) % 3, 4, w));
+    double mean = SUM(c, 0, 3, forward(&language, c, 4, w) / 3);
     assert_near(mean, forward(&one, 0, 4, w), 1e-14);
 }
 

@@ -69,19 +69,12 @@ static cs_corpus in_proportion(const char *source)
 
 static void assert_proportional(const cs_csr *a, const cs_csr *b)
 {
-    double of_a = 0, of_b = 0;
     assert_true(a->rows == b->rows && a->cols == b->cols && cs_csr_nnz(a) == cs_csr_nnz(b));
-    for (int64_t e = 0; e < cs_csr_nnz(a); ++e) {
-        of_a += a->val[e];
-        of_b += b->val[e];
-    }
-    for (int64_t i = 0; i < a->rows; ++i) {
-        assert_int_equal(a->ptr[i + 1], b->ptr[i + 1]);
-    }
-    for (int64_t e = 0; e < cs_csr_nnz(a); ++e) {
-        assert_int_equal(a->col[e], b->col[e]);
-        assert_near(a->val[e] / of_a, b->val[e] / of_b, 1e-15);
-    }
+    double of_a = SUM(e, 0, cs_csr_nnz(a), a->val[e]);
+    double of_b = SUM(e, 0, cs_csr_nnz(a), b->val[e]);
+    assert_each(i, 0, a->rows, a->ptr[i + 1] == b->ptr[i + 1]);
+    assert_each(e, 0, cs_csr_nnz(a), a->col[e] == b->col[e]);
+    assert_each(e, 0, cs_csr_nnz(a), fabs(a->val[e] / of_a - (b->val[e] / of_b)) <= 1e-15);
 }
 
 /* The same rows, entries and class masses. A unit is 2^-61 of the whole, and an entry takes fewer
@@ -118,10 +111,10 @@ TEST_IN_DIR(populations_are_texts_in_proportion)
     cs_corpus corpus = in_proportion(source);
     for (int i = 0; i < SPECS * CONTEXTS * 2 * 3; ++i) {
         const int way = i / (2 * SPECS * CONTEXTS);
-        CS_AUTO(cs_plan_file) parts = {0};
         cs_cooc_options o =
             options_of("ar", contexts[i / SPECS % CONTEXTS], i / (SPECS * CONTEXTS) % 2);
-        OK(cs_objective_parse_held(specs[i % SPECS], &parts, &o.objective));
+        AUTO_OK(cs_plan_file, parts,
+                cs_objective_parse_held(specs[i % SPECS], &parts, &o.objective));
         o.max_length = way == 0 ? 0 : 3;
         o.stride = way == 1;
         o.weight_by_document = way == 2;
@@ -158,11 +151,9 @@ TEST(independent_words_have_one_singular_value)
 {
     static const char *const specs[] = {"ar", "masked:unmasked=2", "permuted-ar"};
     const char *source = "markov:order=0,concentration=inf,states=5";
-    double p[5], sum = 0, entropy = 0;
-    for (int v = 0; v < 5; ++v) {
-        p[v] = 1 / (v + 2.0);
-        sum += p[v];
-    }
+    double sum = 0, entropy = 0;
+    ARRAY(double, p, 5, v, 1 / (v + 2.0));
+    sum += SUM(v, 0, 5, p[v]);
     for (int v = 0; v < 5; ++v) {
         entropy -= p[v] / sum * log(p[v] / sum);
     }

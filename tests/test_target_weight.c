@@ -115,31 +115,29 @@ TEST(draws_are_weighed_by_the_factors)
         cs_form form = i % 3 == 1 ? CS_FORM_LINEAR : CS_FORM_TWO_STREAM;
         cs_model_config config = batch_config(form);
         cs_task uniform = task;
-        CS_AUTO(cs_plan) plain = {0}, leveled = {0};
         uniform.objective.target_weight = CS_TARGETS_UNIFORM;
         (void)by_hand(task.objective, LENGTH, table, factor);
         OK(cs_target_factors(&uniform.objective, LENGTH, &factors));
-        OK(cs_plan_init(&plain, LENGTH));
-        OK(cs_plan_init(&leveled, LENGTH));
+        AUTO_OK(cs_plan, plain, cs_plan_init(&plain, LENGTH));
+        AUTO_OK(cs_plan, leveled, cs_plan_init(&leveled, LENGTH));
         leveled.factor = factors;
         for (int64_t step = 0; step < 20; ++step) {
             cs_rng one = cs_rng_at(1, CS_STREAM_TEST, (uint64_t)step), two = one;
             OK(cs_plan_sample(&task.objective, &one, &plain));
             OK(cs_plan_sample(&uniform.objective, &two, &leveled));
-            for (int64_t k = 0; k < LENGTH; ++k) {
-                assert_int_equal(plain.group[k], leveled.group[k]);
-                assert_true(near(leveled.weight[k], plain.weight[k] * factor[k]));
-            }
+            assert_each(k, 0, LENGTH, plain.group[k] == leveled.group[k]);
+            assert_each(k, 0, LENGTH, near(leveled.weight[k], plain.weight[k] * factor[k]));
             const cs_example example = {batch_text, LENGTH, 0, NULL, NULL};
-            CS_AUTO(cs_batch) a = {0}, b = {0};
-            OK(cs_batch_build(&(cs_batch_order){&task, &config, 1, step, NULL}, &example, 1, &a));
-            OK(cs_batch_build(&(cs_batch_order){&uniform, &config, 1, step, NULL}, &example, 1,
-                              &b));
+            AUTO_OK(
+                cs_batch, a,
+                cs_batch_build(&(cs_batch_order){&task, &config, 1, step, NULL}, &example, 1, &a));
+            AUTO_OK(cs_batch, b,
+                    cs_batch_build(&(cs_batch_order){&uniform, &config, 1, step, NULL}, &example, 1,
+                                   &b));
             assert_int_equal(a.events, b.events);
-            for (int64_t r = 0; r < a.events; ++r) {
-                assert_int_equal(a.loss.place[r], b.loss.place[r]);
-                assert_true(near(b.loss.weight[r], a.loss.weight[r] * factor[a.loss.place[r]]));
-            }
+            assert_each(r, 0, a.events, a.loss.place[r] == b.loss.place[r]);
+            assert_each(r, 0, a.events,
+                        near(b.loss.weight[r], a.loss.weight[r] * factor[a.loss.place[r]]));
         }
         cs_free(factors);
     }
@@ -292,7 +290,6 @@ TEST(columns_are_positions)
                          .draws = DRAWS,
                          .threads = 1};
     cs_examples_options wanted = {.objective = &o.objective, .length = LENGTH};
-    CS_AUTO(cs_examples) examples = {0};
     double sum[LENGTH] = {0}, mass[LENGTH];
     OK(cs_context_parse("document", &o.context));
     AUTO_OK(cs_cooc, c, cs_cooc_build(&corpus, &o, &c));
@@ -300,7 +297,7 @@ TEST(columns_are_positions)
     for (int64_t e = 0; e < a->ptr[a->rows]; ++e) {
         sum[a->col[e]] += a->val[e] * (c.exact ? c.unit : 1) / c.mass;
     }
-    OK(cs_examples_of(&corpus, &wanted, &examples));
+    AUTO_OK(cs_examples, examples, cs_examples_of(&corpus, &wanted, &examples));
     OK(cs_examples_mass(&examples, &o.objective, LENGTH, mass));
     for (int k = 1; k < LENGTH; ++k) {
         const double most = 3; /* a position is a target in a third of the plans or more */
@@ -315,12 +312,11 @@ TEST(columns_are_positions)
 TEST(target_weights_are_said_and_read)
 {
     cs_objective o = plan_objective("diverse-ar:t=3,target-weight=uniform"), back;
-    CS_AUTO(cs_plan_file) held = {0};
     json_auto_t *json = NULL;
     CS_AUTO_FREE char *text = cs_objective_describe(&o);
     assert_string_equal(text, "diverse-ar(t=3,target-weight=uniform)");
     OK(cs_objective_to_json(&o, &json));
-    OK(cs_objective_from_json(json, &held, &back));
+    AUTO_OK(cs_plan_file, held, cs_objective_from_json(json, &held, &back));
     assert_int_equal(back.target_weight, CS_TARGETS_UNIFORM);
     assert_int_equal(json_object_del(json, "target_weight"), 0); /* an older file */
     OK(cs_objective_from_json(json, &held, &back));

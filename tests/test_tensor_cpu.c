@@ -208,12 +208,10 @@ TEST(test_parts)
 {
     const int64_t m = 3, n = 1100, k = 16400;
     CS_AUTO(cs_backend) *backend = open_cpu(2, NULL);
-    float *a = test_zeros(m * k, sizeof *a), *b = test_zeros(n * k, sizeof *b);
+    float *b = test_zeros(n * k, sizeof *b);
     float *c = test_zeros(m * n, sizeof *c);
     visits *v = test_zeros(1, sizeof *v);
-    for (int64_t i = 0; i < m * k; ++i) {
-        a[i] = (float)(i % 3 - 1);
-    }
+    ARRAY(float, a, (m * k), i, (float)(i % 3 - 1));
     for (int64_t j = 0; j < n; ++j) {
         for (int64_t s = 0; s < k; ++s) {
             b[j * k + s] = (float)((s + j) % 5 - 2);

@@ -44,10 +44,9 @@ static int fails_idle(const cs_tensor_case *list, cs_backend *backend, cs_op_kin
     for (const cs_tensor_case *c = list; c->name; ++c) {
         CS_AUTO_BY(cs_tensor_close, cs_tensor_world) world = {0};
         cs_tensor_open(&world, c, backend, true);
-        bool has = false, still = world.net.stillness;
-        for (int64_t i = 0; i < world.net.graph.ops; ++i) {
-            has = has || (world.net.graph.op[i].kind == kind && world.net.graph.op[i].backward);
-        }
+        bool still = world.net.stillness;
+        bool has = ANY(i, 0, world.net.graph.ops,
+                       (world.net.graph.op[i].kind == kind && world.net.graph.op[i].backward));
         if (has && !still) {
             ++cases;
             if (cs_tensor_check_gradients(c, backend, why)) {

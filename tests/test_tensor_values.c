@@ -147,14 +147,11 @@ TEST(test_layer_norm)
     double *x = param_of("x", CS_PARAM_VALUE), *y = tensor_of(o->y);
     double *mean = tensor_of(o->mean), *rstd = tensor_of(o->rstd);
     for (int64_t r = 0; r < 15; ++r) {
-        double sum = 0, square = 0, sum_y = 0, square_y = 0;
-        for (int64_t c = 0; c < 7; ++c) {
-            sum += x[r * 7 + c];
-            square += x[r * 7 + c] * x[r * 7 + c];
-            sum_y += y[r * 7 + c];
-            square_y += y[r * 7 + c] * y[r * 7 + c];
-            assert_true(fabs(y[r * 7 + c] - (x[r * 7 + c] - mean[r]) * rstd[r]) < 1e-14);
-        }
+        double sum = SUM(c, 0, 7, x[r * 7 + c]);
+        double square = SUM(c, 0, 7, x[r * 7 + c] * x[r * 7 + c]);
+        double sum_y = SUM(c, 0, 7, y[r * 7 + c]);
+        double square_y = SUM(c, 0, 7, y[r * 7 + c] * y[r * 7 + c]);
+        assert_each(c, 0, 7, fabs(y[r * 7 + c] - (x[r * 7 + c] - mean[r]) * rstd[r]) < 1e-14);
         double var = square / 7 - sum * sum / 49;
         assert_true(fabs(mean[r] - sum / 7) < 1e-14);
         assert_true(fabs(rstd[r] - 1 / sqrt(var + 1e-5)) < 1e-12 * rstd[r]);
@@ -198,10 +195,8 @@ TEST(test_buckets)
     const int d[] = {0, -1, 1, -7, 7, -8, 8, -15, 16, -40, 100, -127, 127, -128, 128, -5000, 5000};
     const int two[] = {0, 1, 17, 7, 23, 8, 24, 9, 26, 12, 31, 15, 31, 15, 31, 15, 31};
     const int one[] = {0, 1, 0, 7, 0, 8, 0, 15, 0, 23, 0, 31, 0, 31, 0, 31, 0};
-    for (size_t i = 0; i < sizeof d / sizeof *d; ++i) {
-        assert_int_equal(cs_relative_bucket(d[i], 32, 128, 1), two[i]);
-        assert_int_equal(cs_relative_bucket(d[i], 32, 128, 0), one[i]);
-    }
+    assert_each(i, 0, sizeof d / sizeof *d, cs_relative_bucket(d[i], 32, 128, 1) == two[i]);
+    assert_each(i, 0, sizeof d / sizeof *d, cs_relative_bucket(d[i], 32, 128, 0) == one[i]);
 }
 
 /* sum_u sum_v (q_u . k_v) v_v over the keys seen, over n^power: the double sum itself. */
@@ -251,10 +246,8 @@ TEST(test_empty_rows)
     for (int64_t i = 0; i < 21; ++i) {
         bool none = lim[i] < 0; /* groups are 0, 1, 2 */
         empty += none;
-        for (int64_t c = 0; c < C; ++c) {
-            assert_true((y[i * C + c] == 0) == none);
-            assert_true(!none || dq[i * C + c] == 0);
-        }
+        assert_each(c, 0, C, (y[i * C + c] == 0) == none);
+        assert_each(c, 0, C, !none || dq[i * C + c] == 0);
         assert_each(h, 0, H, none ? lse[i * H + h] == -INFINITY : isfinite(lse[i * H + h]));
     }
     assert_true(empty > 3 && empty < 18);

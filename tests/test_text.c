@@ -188,11 +188,9 @@ TEST(sequences_cut_as_documented)
         cs_sequences out = {0};
         OK(cs_sequences_of(&three, c->max_length, c->stride, &out));
         assert_int_equal(out.count, c->count);
-        for (int64_t k = 0; k < out.count; ++k) {
-            assert_int_equal(out.start[k], c->start[k]);
-            assert_int_equal(out.length[k], c->length[k]);
-            assert_int_equal(out.document[k], c->document[k]);
-        }
+        assert_each(k, 0, out.count, out.start[k] == c->start[k]);
+        assert_each(k, 0, out.count, out.length[k] == c->length[k]);
+        assert_each(k, 0, out.count, out.document[k] == c->document[k]);
         bool in[16] = {false};
         int64_t covered = 0;
         for (int64_t k = 0; k < out.count; ++k) {
@@ -236,10 +234,8 @@ TEST(sequences_cover_random_documents)
             }
             OK(cs_sequences_of(&corpus, length, stride, &out));
             assert_int_equal(out.count, wanted);
-            for (int64_t k = 0; k < out.count; ++k) {
-                assert_true(out.start[k] >= ptr[out.document[k]]);
-                assert_true(out.start[k] + out.length[k] <= ptr[out.document[k] + 1]);
-            }
+            assert_each(k, 0, out.count, out.start[k] >= ptr[out.document[k]]);
+            assert_each(k, 0, out.count, out.start[k] + out.length[k] <= ptr[out.document[k] + 1]);
             cs_sequences_free(&out);
         }
     }

@@ -115,11 +115,9 @@ TEST_IN_DIR(shares_of_tokens)
     OK(cs_labelled_text_read(put(state, "t.tsv", "0\ta b a\n1\t42\n0\tb zebra\n"), &plain, NULL,
                              &t));
     OK(cs_text_frequencies(w.tokenizer, &t, &x));
-    for (int64_t v = 0; v < vocab; ++v) {
-        assert_true(fabs(x[v] - (v == a ? 2 / 3.0 : v == b ? 1 / 3.0 : 0)) < 1e-7);
-        assert_true(x[vocab + v] == (v == unknown ? 1 : 0));
-        assert_true(x[2 * vocab + v] == (v == unknown || v == b ? 0.5F : 0));
-    }
+    assert_each(v, 0, vocab, fabs(x[v] - (v == a ? 2 / 3.0 : v == b ? 1 / 3.0 : 0)) < 1e-7);
+    assert_each(v, 0, vocab, x[vocab + v] == (v == unknown ? 1 : 0));
+    assert_each(v, 0, vocab, x[2 * vocab + v] == (v == unknown || v == b ? 0.5F : 0));
     cs_free(x);
     cs_labelled_text_free(&t);
     OK(cs_labelled_text_read(put(state, "p.tsv", "0\ta\tb\n1\tb\ta\n"), &both, NULL, &t));

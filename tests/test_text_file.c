@@ -127,9 +127,7 @@ static cs_corpus load(const char *path, const cs_corpus_options *options)
 static void labels_are(cs_corpus *c, int64_t documents, const char *const *label)
 {
     assert_int_equal(c->documents, documents);
-    for (int64_t d = 0; d < documents; ++d) {
-        assert_string_equal(cs_corpus_label(c, d), label[d]);
-    }
+    assert_each(d, 0, documents, strcmp(cs_corpus_label(c, d), label[d]) == 0);
     cs_corpus_free(c);
 }
 

@@ -62,10 +62,8 @@ static void expect(const cs_tokenizer *t, const cs_texts_options *o, const char 
     AUTO_OK(cs_texts, ids, cs_texts_encode(&text, t, o, &ids));
     assert_int_equal(ids.start[1], count);
     assert_int_equal(ids.longest, count);
-    for (int64_t i = 0; i < count; ++i) {
-        assert_int_equal(ids.token[i], token[i]);
-        assert_int_equal(ids.type[i], type ? type[i] : 0);
-    }
+    assert_each(i, 0, count, ids.token[i] == token[i]);
+    assert_each(i, 0, count, ids.type[i] == (type ? type[i] : 0));
 }
 
 #define EXPECT(t, o, second, ...)                                                                  \
@@ -168,9 +166,7 @@ TEST_IN_DIR(bad_input)
     empty.text[0][0] = '\xff';
     assert_fails(cs_texts_encode(&empty, t, &o, &ids), CS_ERR_INPUT, "small.tsv, example 1: ");
     cs_tokenizer_free(&t);
-    static const struct {
-        const char *pair, *message;
-    } bad[] = {
+    static const test_refusal bad[] = {
         {A, "expected one Sequence A and one Sequence B"},
         {A ", " A ", " B, "expected one Sequence A and one Sequence B"},
         {A ", " B ", {\"Sequence\": {\"id\": \"C\", \"type_id\": 0}}", "pair[2]: expected"},
@@ -179,9 +175,9 @@ TEST_IN_DIR(bad_input)
     o.special = true;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         char post[2048];
-        (void)snprintf(post, sizeof post, TEMPLATE, bad[i].pair);
+        (void)snprintf(post, sizeof post, TEMPLATE, bad[i].text);
         t = with_post(state, post);
-        assert_fails(cs_texts_encode(&text, t, &o, &ids), CS_ERR_INPUT, bad[i].message);
+        assert_fails(cs_texts_encode(&text, t, &o, &ids), CS_ERR_INPUT, bad[i].reason);
         cs_tokenizer_free(&t);
     }
 }

@@ -37,10 +37,9 @@ TEST(corrected_bounds_hold)
 /* Same seed, same bits. */
 TEST(seeds_reproduce)
 {
-    CS_AUTO(cs_statements) a = {0}, b = {0}, c = {0};
-    OK(cs_theorem_22(50, 3, &a));
-    OK(cs_theorem_22(50, 3, &b));
-    OK(cs_theorem_22(50, 4, &c));
+    AUTO_OK(cs_statements, a, cs_theorem_22(50, 3, &a));
+    AUTO_OK(cs_statements, b, cs_theorem_22(50, 3, &b));
+    AUTO_OK(cs_statements, c, cs_theorem_22(50, 4, &c));
     assert_memory_equal(&a.item[0].lhs, &b.item[0].lhs, sizeof(double));
     assert_true(memcmp(&a.item[0].lhs, &c.item[0].lhs, sizeof(double)) != 0);
 }

@@ -10,8 +10,7 @@
 static void random_matrix(uint64_t seed, int64_t rows, int64_t cols, double density, cs_csr *out)
 {
     cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, 0);
-    CS_AUTO(cs_dense) d = {0};
-    OK(cs_dense_init(&d, rows, cols));
+    AUTO_OK(cs_dense, d, cs_dense_init(&d, rows, cols));
     for (int64_t j = 0; j < cols; ++j) {
         for (int64_t i = 0; i < rows; ++i) {
             bool keep = cs_rng_uniform(&rng) < density || (i == 0 && j == 0);

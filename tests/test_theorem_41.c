@@ -46,9 +46,8 @@ static cs_status labels_of(cs_rng *rng, const shape *s, cs_csr *out)
 
 static void random_labelled(cs_rng *rng, const shape *s, cs_labelled *out)
 {
-    CS_AUTO(cs_dense) d = {0};
     bool flat = cs_rng_below(rng, 4) == 0; /* equal entries: more degenerate spaces */
-    OK(cs_dense_init(&d, s->rows, s->cols));
+    AUTO_OK(cs_dense, d, cs_dense_init(&d, s->rows, s->cols));
     for (int64_t j = 0; j < s->cols; ++j) {
         for (int64_t i = 0; i < s->rows; ++i) {
             bool inside = i % s->blocks == j % s->blocks;
@@ -100,10 +99,10 @@ TEST(corrected_bounds_hold)
         int64_t side = s.rows < s.cols ? s.rows : s.cols;
         bool cut = n % 3 == 0;
         spectrum_of(&m, cut ? 1 + cs_rng_below(&rng, side) : 0, &spectrum);
-        CS_AUTO(cs_statements) list = {0};
         CS_AUTO(cs_result) *result = cs_result_new();
         cs_theorem_input o = {.rotations = 4, .seed = (uint64_t)n, .threads = 1 + n % 2};
-        OK(cs_theorem_41(&m, &spectrum, "random", &o, &list, rows_of(result)));
+        AUTO_OK(cs_statements, list,
+                cs_theorem_41(&m, &spectrum, "random", &o, &list, rows_of(result)));
         check_corrected(&list, n);
         assert_true(rows_in(result) == spectrum.k);
         const cs_statement *sharp = statement_of(&list, "4.1-sharp", CS_CORRECTED);
@@ -162,9 +161,8 @@ TEST(error_agrees_with_direct_projection)
 static void from_dense(int64_t rows, int64_t cols, const double *a, int64_t labels, const double *y,
                        cs_labelled *out)
 {
-    CS_AUTO(cs_dense) d = {0}, l = {0};
-    OK(cs_dense_init(&d, rows, cols));
-    OK(cs_dense_init(&l, rows, labels));
+    AUTO_OK(cs_dense, d, cs_dense_init(&d, rows, cols));
+    AUTO_OK(cs_dense, l, cs_dense_init(&l, rows, labels));
     for (int64_t i = 0; i < rows; ++i) {
         for (int64_t j = 0; j < cols; ++j) {
             d.data[i + j * d.ld] = a[i * cols + j];
@@ -255,11 +253,10 @@ TEST(unweighted_least_squares_breaks_the_bound)
         }
         CS_AUTO(cs_labelled) m = {0};
         CS_AUTO(cs_spectrum) spectrum = {0};
-        CS_AUTO(cs_statements) list = {0};
         from_dense(rows, 2, a, 2, y, &m);
         spectrum_of(&m, 0, &spectrum);
         cs_theorem_input o = {.seed = 1, .threads = 1};
-        OK(cs_theorem_41(&m, &spectrum, "search", &o, &list, NULL));
+        AUTO_OK(cs_statements, list, cs_theorem_41(&m, &spectrum, "search", &o, &list, NULL));
         const cs_statement *s = statement_of(&list, "4.1-unweighted", CS_PRINTED);
         assert_non_null(s);
         broken = s->verdict == CS_FAIL;
@@ -304,8 +301,7 @@ TEST(the_sides_shown_have_the_verdict)
     for (int ar = 0; ar < 2; ++ar) {
         toy.objective = cs_objective_default(ar ? CS_OBJ_AR : CS_OBJ_MASKED);
         toy.objective.unmasked_lo = toy.objective.unmasked_hi = ar ? -1 : 2;
-        CS_AUTO(cs_statements) list = {0};
-        OK(cs_theorem_41_toy(&toy, 0, &o, &list, NULL));
+        AUTO_OK(cs_statements, list, cs_theorem_41_toy(&toy, 0, &o, &list, NULL));
         for (int64_t i = 0; i < list.count; ++i) {
             const cs_statement *s = &list.item[i];
             if (!json_object_get(s->details, "t_pass")) {
@@ -328,9 +324,8 @@ TEST(an_attained_bound_says_so)
     cs_toy toy = {.classes = 2, .length = 4, .tokens = 2};
     toy.objective = cs_objective_default(CS_OBJ_AR);
     toy.objective.empty_prefix = CS_PREFIX_SHARED;
-    CS_AUTO(cs_statements) list = {0};
     cs_theorem_input o = {.rotations = 3, .seed = 1, .threads = 1};
-    OK(cs_theorem_41_toy(&toy, 0, &o, &list, NULL));
+    AUTO_OK(cs_statements, list, cs_theorem_41_toy(&toy, 0, &o, &list, NULL));
     const cs_statement *s = statement_of(&list, "4.1-soft", CS_CORRECTED);
     assert_int_equal(s->verdict, CS_INCONCLUSIVE);
     assert_true(s->attained && fabs(s->lhs - s->rhs) < 1e-12 && fabs(s->lhs - 0.25) < 1e-12);
@@ -344,8 +339,6 @@ TEST(without_convergence_nothing_is_decided)
     cs_rng rng = cs_rng_at(15, CS_STREAM_TEST, 0);
     shape s = {.rows = 300, .cols = 200, .labels = 3, .blocks = 1, .density = 0.2, .flip = 0.2};
     CS_AUTO(cs_labelled) m = {0};
-    CS_AUTO(cs_spectrum) spectrum = {0};
-    CS_AUTO(cs_statements) list = {0};
     random_labelled(&rng, &s, &m);
     const cs_spectrum_options so = {.k = 40,
                                     .solver = CS_SOLVER_ARPACK,
@@ -353,14 +346,13 @@ TEST(without_convergence_nothing_is_decided)
                                     .no_reduction = true,
                                     .moment4 = true,
                                     .seed = 1};
-    OK(cs_spectrum_of(&m.a, &so, &spectrum));
+    AUTO_OK(cs_spectrum, spectrum, cs_spectrum_of(&m.a, &so, &spectrum));
     assert_false(spectrum.solution.converged);
     assert_true(spectrum.k < 40);
     cs_theorem_input o = {.rotations = 2, .seed = 1, .threads = 1};
-    OK(cs_theorem_41(&m, &spectrum, "x", &o, &list, NULL));
-    for (size_t i = 0; i < sizeof id / sizeof *id; ++i) {
-        assert_int_equal(statement_of(&list, id[i], CS_CORRECTED)->verdict, CS_INCONCLUSIVE);
-    }
+    AUTO_OK(cs_statements, list, cs_theorem_41(&m, &spectrum, "x", &o, &list, NULL));
+    assert_each(i, 0, sizeof id / sizeof *id,
+                (statement_of(&list, id[i], CS_CORRECTED)->verdict) == CS_INCONCLUSIVE);
     assert_int_equal(statement_of(&list, "4.1", CS_PRINTED)->verdict, CS_INCONCLUSIVE);
     assert_int_equal(statement_of(&list, "4.1-alpha-lower", CS_CORRECTED)->verdict, CS_PASS);
     assert_non_null(cs_statements_inconclusive(&list));
@@ -376,10 +368,10 @@ TEST(toy_models_are_perfect_from_the_known_t)
                 cs_toy toy = {.classes = r, .length = s, .tokens = 2};
                 toy.objective = cs_objective_default(m == 0 ? CS_OBJ_AR : CS_OBJ_MASKED);
                 toy.objective.unmasked_lo = toy.objective.unmasked_hi = m == 0 ? -1 : m;
-                CS_AUTO(cs_statements) list = {0};
                 CS_AUTO(cs_result) *result = cs_result_new();
                 cs_theorem_input o = {.rotations = 3, .seed = 1, .threads = 1};
-                OK(cs_theorem_41_toy(&toy, 0, &o, &list, rows_of(result)));
+                AUTO_OK(cs_statements, list,
+                        cs_theorem_41_toy(&toy, 0, &o, &list, rows_of(result)));
                 check_corrected(&list, (int)(100 * r + 10 * s + m));
                 assert_null(cs_statements_inconclusive(&list));
                 const cs_statement *perfect = statement_of(&list, "4.1-perfect", CS_CORRECTED);

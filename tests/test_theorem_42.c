@@ -40,9 +40,8 @@ static void corrected_hold(const cs_statements *list, bool formulas)
 TEST(the_default_toy)
 {
     cs_toy toy = toy_of(3, 4, 2, 2);
-    CS_AUTO(cs_statements) list = {0};
     CS_AUTO(cs_result) *result = cs_result_new();
-    OK(cs_theorem_42(&toy, &list, rows_of(result)));
+    AUTO_OK(cs_statements, list, cs_theorem_42(&toy, &list, rows_of(result)));
     corrected_hold(&list, false);
     assert_true(rows_in(result) > 0);
     expect(&list, "4.2-ar-ones-none", CS_PRINTED, CS_FAIL);
@@ -101,8 +100,7 @@ TEST(the_default_toy)
 TEST(one_formula_verifies_nothing)
 {
     cs_toy toy = toy_of(100, 20, 50, 10);
-    CS_AUTO(cs_statements) list = {0};
-    OK(cs_theorem_42(&toy, &list, NULL));
+    AUTO_OK(cs_statements, list, cs_theorem_42(&toy, &list, NULL));
     static const char *const id[] = {"4.2-masked", "4.2-masked-given", "4.2-permuted-ar-given",
                                      "4.2-permuted-ar-closed", "4.2-diverse-ar-given"};
     for (size_t i = 0; i < sizeof id / sizeof *id; ++i) {
@@ -120,8 +118,7 @@ TEST(formulas_that_differ_fail)
 {
     for (int64_t m = 18; m <= 19; ++m) {
         cs_toy toy = toy_of(100, 20, 50, m);
-        CS_AUTO(cs_statements) list = {0};
-        OK(cs_theorem_42(&toy, &list, NULL));
+        AUTO_OK(cs_statements, list, cs_theorem_42(&toy, &list, NULL));
         const cs_statement *s = statement_of(&list, "4.2-masked-given", CS_PRINTED);
         assert_int_equal(s->verdict, m == 19 ? CS_PASS : CS_FAIL);
         assert_true((s->counterexample != NULL) == (m < 19) && s->lhs == 1);
@@ -143,8 +140,7 @@ TEST(formulas_that_differ_fail)
 TEST(group_and_diverse_differ)
 {
     cs_toy toy = toy_of(2, 3, 2, 1);
-    CS_AUTO(cs_statements) list = {0};
-    OK(cs_theorem_42(&toy, &list, NULL));
+    AUTO_OK(cs_statements, list, cs_theorem_42(&toy, &list, NULL));
     const cs_statement *s = statement_of(&list, "5.1-equivalence", CS_PRINTED);
     assert_int_equal(s->verdict, CS_FAIL);
     assert_non_null(s->counterexample);
@@ -163,8 +159,7 @@ TEST(corrected_statements_hold_on_many_toys)
         for (int64_t s = 2; s <= 5; ++s) {
             for (int64_t t = 1; t <= 2; ++t) {
                 cs_toy toy = toy_of(r, s, t, 1 + (r + s + t) % (s - 1));
-                CS_AUTO(cs_statements) list = {0};
-                OK(cs_theorem_42(&toy, &list, NULL));
+                AUTO_OK(cs_statements, list, cs_theorem_42(&toy, &list, NULL));
                 corrected_hold(&list, false);
             }
         }
@@ -180,8 +175,7 @@ TEST(own_objectives)
         toy.objective.segmentation = CS_SEGMENT_RANDOM;
         toy.objective.groups = 2;
         toy.objective.empty_prefix = (cs_empty_prefix)prefix;
-        CS_AUTO(cs_statements) list = {0};
-        OK(cs_theorem_42(&toy, &list, NULL));
+        AUTO_OK(cs_statements, list, cs_theorem_42(&toy, &list, NULL));
         corrected_hold(&list, false);
         (void)statement_of(&list, "4.2-own-reduction", CS_CORRECTED);
     }
@@ -191,8 +185,7 @@ TEST(own_objectives)
 TEST(a_large_toy)
 {
     cs_toy toy = toy_of(100000, 12, 5000, 6);
-    CS_AUTO(cs_statements) list = {0};
-    OK(cs_theorem_42(&toy, &list, NULL));
+    AUTO_OK(cs_statements, list, cs_theorem_42(&toy, &list, NULL));
     corrected_hold(&list, true);
     assert_true(statement_of(&list, "4.2-ar-ones-none", CS_PRINTED)->lhs == 1100000);
     (void)statement_of(&list, "4.2-diverse-ar-closed", CS_CORRECTED);
@@ -213,8 +206,7 @@ TEST(the_printed_comparison_fails_where_ar_has_ended)
                               {"4.2-strict-shared", rs1 + 1},
                               {"4.2-strict-class", rs1 + (double)r}};
                 cs_toy toy = toy_of(r, s, 2, m);
-                CS_AUTO(cs_statements) list = {0};
-                OK(cs_theorem_42(&toy, &list, NULL));
+                AUTO_OK(cs_statements, list, cs_theorem_42(&toy, &list, NULL));
                 for (size_t i = 0; s - m > 1 && i < 3; ++i) {
                     const cs_statement *p = statement_of(&list, prefix[i].id, CS_PRINTED);
                     const bool fails = prefix[i].ones < (double)(r * s);
@@ -238,8 +230,7 @@ TEST(the_printed_comparison_fails_where_ar_has_ended)
 TEST(one_token_leaves_the_printed_rows_undefined)
 {
     cs_toy toy = toy_of(2, 4, 1, 2);
-    CS_AUTO(cs_statements) list = {0};
-    OK(cs_theorem_42(&toy, &list, NULL));
+    AUTO_OK(cs_statements, list, cs_theorem_42(&toy, &list, NULL));
     const cs_statement *s = statement_of(&list, "4.2-proof-ar-rows", CS_PRINTED);
     assert_true(s->verdict == CS_INCONCLUSIVE && isnan(s->rhs) && s->lhs == 6);
     assert_non_null(strstr(s->text, "0/0"));
@@ -252,8 +243,7 @@ TEST(one_token_leaves_the_printed_rows_undefined)
 TEST(proof_lines_look_at_every_block)
 {
     cs_toy toy = toy_of(2, 4, 3, 1);
-    CS_AUTO(cs_statements) list = {0};
-    OK(cs_theorem_42(&toy, &list, NULL));
+    AUTO_OK(cs_statements, list, cs_theorem_42(&toy, &list, NULL));
     const cs_statement *s = statement_of(&list, "4.2-proof-ar-block", CS_PRINTED);
     assert_true(s->verdict == CS_FAIL && s->lhs == 3 && s->rhs == 27);
     expect(&list, "4.2-proof-ar-entry", CS_CORRECTED, CS_PASS);
@@ -270,8 +260,7 @@ TEST(proof_lines_look_at_every_block)
 TEST(sampled_ratios_say_so)
 {
     cs_toy toy = toy_of(2, 100, 2, 50);
-    CS_AUTO(cs_statements) list = {0};
-    OK(cs_theorem_42(&toy, &list, NULL));
+    AUTO_OK(cs_statements, list, cs_theorem_42(&toy, &list, NULL));
     assert_non_null(
         strstr(statement_of(&list, "4.2-ratio", CS_PRINTED)->input, "m = 1..99 in steps of 2"));
     cs_statements_free(&list);

@@ -328,11 +328,11 @@ TEST(other_models_are_named)
 TEST(bad_texts_and_options_are_named)
 {
     world w;
-    CS_AUTO(cs_generation_bound_model) m = {0}, other = {0};
     cs_generation_bound_audit a = {0};
     make_text(&w, 1);
-    OK(cs_generation_bound_model_random(VOCAB, 4, 1, 1, &m));
-    OK(cs_generation_bound_model_random(VOCAB + 1, 4, 1, 1, &other));
+    AUTO_OK(cs_generation_bound_model, m, cs_generation_bound_model_random(VOCAB, 4, 1, 1, &m));
+    AUTO_OK(cs_generation_bound_model, other,
+            cs_generation_bound_model_random(VOCAB + 1, 4, 1, 1, &other));
     w.length[1] = 1;
     w.length[2] = 0;
     cs_generation_bound_options o = {.mask_ratio = 0.5};

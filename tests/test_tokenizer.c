@@ -383,8 +383,7 @@ TEST(merges_are_those_of_plain_search)
             text[i] = (char)('a' + cs_rng_below(&rng, LETTERS));
             token[i] = text[i] - 'a';
         }
-        CS_AUTO(cs_bpe) bpe = {0};
-        OK(cs_bpe_init(&bpe, byte_token, merge, merges, &twice));
+        AUTO_OK(cs_bpe, bpe, cs_bpe_init(&bpe, byte_token, merge, merges, &twice));
         assert_int_equal(twice, -1);
         AUTO_OK(cs_bpe_scratch, scratch, cs_bpe_apply(&bpe, text, count, &scratch));
         for (;;) {

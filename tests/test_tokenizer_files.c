@@ -118,9 +118,7 @@ TEST_IN_DIR(bad_bpe_files_are_named)
 
 TEST_IN_DIR(bad_files_are_named)
 {
-    static const struct {
-        const char *content, *reason;
-    } cases[] = {
+    static const test_refusal cases[] = {
         {"", "the file is empty"},
         {"{", "t.json:1:"},
         {"[]", "model: expected an object"},
@@ -151,7 +149,7 @@ TEST_IN_DIR(bad_files_are_named)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         cs_tokenizer *t = NULL;
-        const char *path = put(state, "t.json", cases[i].content);
+        const char *path = put(state, "t.json", cases[i].text);
         assert_fails(cs_tokenizer_read(path, &t), CS_ERR_INPUT, cases[i].reason);
         assert_null(t);
     }

@@ -255,9 +255,7 @@ TEST(expressions_are_translated)
 
 TEST(expressions_that_would_mean_something_else_are_refused)
 {
-    static const struct {
-        const char *given, *reason;
-    } cases[] = {
+    static const test_refusal cases[] = {
         {"[a&&b]", "an intersection of sets at byte 3"},
         {"[a[^b]]", "a negated set within a set at byte 3"},
         {"[a-[b]]", "a hyphen before a set within a set at byte 3"},
@@ -275,7 +273,7 @@ TEST(expressions_that_would_mean_something_else_are_refused)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         cs_regex *regex = NULL;
-        assert_fails(cs_regex_compile(cases[i].given, &regex), CS_ERR_INPUT, cases[i].reason);
+        assert_fails(cs_regex_compile(cases[i].text, &regex), CS_ERR_INPUT, cases[i].reason);
         assert_null(regex);
     }
 }
@@ -361,9 +359,7 @@ TEST(the_longest_beginning_is_found)
 
 TEST_IN_DIR(bad_tables_of_characters_are_named)
 {
-    static const struct {
-        const char *map, *reason;
-    } cases[] = {
+    static const test_refusal cases[] = {
         {"\"!\"", "normalizer.precompiled_charsmap: not valid base64"},
         {"\"AAAA\"", "normalizer.precompiled_charsmap: its header announces a table of 0 bytes, "
                      "but the map has 3"},
@@ -379,7 +375,7 @@ TEST_IN_DIR(bad_tables_of_characters_are_named)
             file, sizeof file,
             "{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":0},\"unk_token\":\"a\"},"
             "\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":%s}}",
-            cases[i].map);
+            cases[i].text);
         assert_fails(cs_tokenizer_read(put(state, "t.json", file), &t), CS_ERR_INPUT,
                      cases[i].reason);
     }

@@ -70,9 +70,7 @@ TEST(ties_are_in_order)
             AUTO_OK(cs_top_pairs, top, cs_top_pairs_of(&rows, &options, &top));
             assert_int_equal(top.total, total);
             assert_int_equal(top.count, options.count < total ? options.count : total);
-            for (int64_t i = 0; i < top.count; ++i) {
-                assert_int_equal(in_order(&top.pair[i], &all[i]), 0);
-            }
+            assert_each(i, 0, top.count, in_order(&top.pair[i], &all[i]) == 0);
         }
     }
 }
@@ -89,9 +87,7 @@ TEST(bounds_lose_nothing)
     for (int threads = 1; threads <= 3; ++threads) {
         cs_top_pairs_options options = {.count = 700, .threads = threads};
         AUTO_OK(cs_top_pairs, top, cs_top_pairs_of(&rows, &options, &top));
-        for (int64_t i = 0; i < top.count; ++i) {
-            assert_int_equal(in_order(&top.pair[i], &all[i]), 0);
-        }
+        assert_each(i, 0, top.count, in_order(&top.pair[i], &all[i]) == 0);
     }
 }
 
@@ -109,9 +105,7 @@ TEST(close_values_are_selected)
             cs_top_pairs_options options = {.count = wanted, .threads = 1 + (int)(wanted % 2)};
             AUTO_OK(cs_top_pairs, top, cs_top_pairs_of(&rows, &options, &top));
             assert_int_equal(top.count, wanted);
-            for (int64_t i = 0; i < top.count; ++i) {
-                assert_int_equal(in_order(&top.pair[i], &all[i]), 0);
-            }
+            assert_each(i, 0, top.count, in_order(&top.pair[i], &all[i]) == 0);
         }
     }
 }
@@ -184,7 +178,6 @@ TEST(quantiles_within_a_bin)
     static const double wanted[] = {0, 0.25, 0.5, 1};
     float x[2 * ROWS];
     for (int sign = -1; sign < 2; sign += 2) {
-        CS_AUTO(cs_top_pairs) t = {0};
         for (int i = 0; i < ROWS;
              ++i) { /* inner products 1 - 0, or 0 - 1 in pairs of unlike rows */
             x[2 * i] = 1;
@@ -196,7 +189,7 @@ TEST(quantiles_within_a_bin)
             x[2] = -1;
             rows.rows = 2;
         }
-        OK(cs_top_pairs_of(&rows, &o, &t));
+        AUTO_OK(cs_top_pairs, t, cs_top_pairs_of(&rows, &o, &t));
         const double end = sign * (1 + 4095 * 0x1p-23);
         for (int q = 0; q < 4; ++q) {
             const double rank = floor(wanted[q] * (TOTAL - 1));

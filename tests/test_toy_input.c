@@ -49,11 +49,9 @@ static double squared_norm(const cs_toy *toy)
     double *row = cs_alloc(m.a.rows, sizeof *row), *col = cs_alloc(m.a.cols, sizeof *col), sum = 0;
     assert_true(row && col);
     cs_csr_sums(&m.a, row, col);
-    for (int64_t i = 0; i < m.a.rows; ++i) {
-        for (int64_t e = m.a.ptr[i]; e < m.a.ptr[i + 1]; ++e) {
-            sum += m.a.val[e] * m.a.val[e] / (row[i] * col[m.a.col[e]]);
-        }
-    }
+    sum += SUM(
+        i, 0, m.a.rows,
+        SUM(e, m.a.ptr[i], m.a.ptr[i + 1], m.a.val[e] * m.a.val[e] / (row[i] * col[m.a.col[e]])));
     cs_free(row);
     cs_free(col);
     return sum;

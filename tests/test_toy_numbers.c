@@ -117,16 +117,15 @@ TEST(any_length_takes_no_memory)
                                  "masked:mask-ratio=0.15", "gvp:segmentation=fixed,groups=7"};
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; ++i) {
         cs_toy toy = {.classes = 3, .length = s, .tokens = 2};
-        CS_AUTO(cs_toy_spectrum) reduced = {0}, closed = {0};
         double rows = 0, cols = 0, nnz = 0;
         OK(cs_objective_parse(specs[i], &toy.objective));
         (void)cs_mem_fail_at(0);
         OK(cs_toy_size(&toy, &rows, &cols, &nnz));
         assert_int_equal(cs_mem_fail_at(0), 0);
         assert_true(isinf(rows) && isinf(nnz) && cols == 6.0 * (double)s);
-        OK(cs_toy_reduce(&toy, &reduced));
+        AUTO_OK(cs_toy_spectrum, reduced, cs_toy_reduce(&toy, &reduced));
         assert_true(cs_mem_fail_at(0) <= 8); /* the few values alone */
-        OK(cs_toy_closed(&toy, &closed));
+        AUTO_OK(cs_toy_spectrum, closed, cs_toy_closed(&toy, &closed));
         assert_int_equal(reduced.values, 2);
         assert_true(closed.values == 2 && closed.multiplicity[1] == reduced.multiplicity[1]);
         assert_true(fabs(reduced.sigma[1] / closed.sigma[1] - 1) < 1e-11);

@@ -37,10 +37,10 @@ TEST(heavy_tails_at_128)
  * 2 and 3 (1/6 each), of misalignments (0 + 3/4 + 8/9)/3, (3/4 + 0 + 5/9)/3, (8/9 + 5/9 + 0)/3. */
 TEST(a_mixture_has_a_next_token_and_a_misalignment)
 {
-    CS_AUTO(cs_plan_file) file = {0};
     cs_objective objective;
     cs_tradeoff x;
-    OK(cs_objective_parse_held("mix:1*ar+1*masked(unmasked=1)", &file, &objective));
+    AUTO_OK(cs_plan_file, file,
+            cs_objective_parse_held("mix:1*ar+1*masked(unmasked=1)", &file, &objective));
     OK(cs_tradeoff_of(&objective, 4, &x));
     assert_true(fabs(x.next_token_weight - (0.5 + 1.0 / 24)) < 1e-15);
     assert_true(fabs(x.misalignment - (4 * 59.0 / 108 + 47.0 / 108 + 52.0 / 108) / 6) < 1e-15);

@@ -68,11 +68,10 @@ TEST(test_epochs_are_permutations)
 {
     recipe r = {0};
     CS_AUTO_BY(free_training, training) t = make_training(&r, NULL);
-    CS_AUTO(cs_examples) e = {0}, again = {0};
     const cs_examples_options wanted = {
         .objective = &t.options.task.objective, .length = 5, .end_token = 2, .seed = 3};
-    OK(cs_examples_of(&t.corpus, &wanted, &e));
-    OK(cs_examples_of(&t.corpus, &wanted, &again));
+    AUTO_OK(cs_examples, e, cs_examples_of(&t.corpus, &wanted, &e));
+    AUTO_OK(cs_examples, again, cs_examples_of(&t.corpus, &wanted, &again));
     /* 16 documents of 3..9 tokens; pieces of one token predict nothing. */
     int64_t pieces = 0, short_ones = 0;
     for (int64_t d = 0; d < t.corpus.documents; ++d) {
@@ -107,12 +106,11 @@ TEST(test_groups_of_like_length)
 {
     recipe r = {.documents = 60};
     CS_AUTO_BY(free_training, training) t = make_training(&r, NULL);
-    CS_AUTO(cs_examples) e = {0}, plain = {0};
     cs_examples_options wanted = {
         .objective = &t.options.task.objective, .length = 9, .seed = 3, .group = 4};
-    OK(cs_examples_of(&t.corpus, &wanted, &e));
+    AUTO_OK(cs_examples, e, cs_examples_of(&t.corpus, &wanted, &e));
     wanted.group = 0;
-    OK(cs_examples_of(&t.corpus, &wanted, &plain));
+    AUTO_OK(cs_examples, plain, cs_examples_of(&t.corpus, &wanted, &plain));
     assert_true(e.count > 40);
     e.count -= e.count % 4 == 0; /* epochs that begin inside a batch */
     plain.count = e.count;
@@ -214,9 +212,7 @@ TEST(test_specials_first)
     static const char *const words[] = {"<s>", "<pad>", "</s>", "<unk>", "<mask>", "the", "a"};
     assert_int_equal(c.vocab, 7);
     assert_int_equal(c.unknown, 3);
-    for (int i = 0; i < 7; ++i) {
-        assert_string_equal(c.word[i], words[i]);
-    }
+    assert_each(i, 0, 7, strcmp(c.word[i], words[i]) == 0);
     assert_memory_equal(c.token, want, sizeof want);
     AUTO_OK(cs_tokenizer, *t, cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t));
     assert_int_equal(cs_tokenizer_vocab(t), 7);

@@ -68,12 +68,11 @@ static const char *const kept[] = {"model.safetensors", "config.json", "tokenize
 /* The last rows of the longer log, without its columns of time and memory. */
 static void assert_log_ends(const char *longer, const char *shorter, int64_t rows)
 {
-    CS_AUTO(cs_table) x = {0}, y = {0};
     char path[640];
     (void)snprintf(path, sizeof path, "%s/log.csv", longer);
-    OK(cs_table_read_csv(path, &x));
+    AUTO_OK(cs_table, x, cs_table_read_csv(path, &x));
     (void)snprintf(path, sizeof path, "%s/log.csv", shorter);
-    OK(cs_table_read_csv(path, &y));
+    AUTO_OK(cs_table, y, cs_table_read_csv(path, &y));
     assert_int_equal(y.rows, rows);
     for (int64_t i = 0; i < y.rows * y.columns; ++i) {
         const char *name = y.name[i % y.columns];

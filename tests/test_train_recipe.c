@@ -176,9 +176,7 @@ static double squares(const cs_params *p, const double *x)
     double sum = 0;
     for (int64_t i = 0; i < p->count; ++i) {
         const double *at = x + p->param[i].offset;
-        for (int64_t k = 0; k < p->param[i].rows * p->param[i].cols; ++k) {
-            sum += at[k] * at[k];
-        }
+        sum += SUM(k, 0, p->param[i].rows * p->param[i].cols, at[k] * at[k]);
     }
     return sum;
 }

@@ -62,12 +62,11 @@ static int in_child_until(const recipe *r, const char *dir, bool resume, stop_at
 
 static void assert_same_log(const char *a, const char *b)
 {
-    CS_AUTO(cs_table) x = {0}, y = {0};
     char path[600];
     (void)snprintf(path, sizeof path, "%s/log.csv", a);
-    OK(cs_table_read_csv(path, &x));
+    AUTO_OK(cs_table, x, cs_table_read_csv(path, &x));
     (void)snprintf(path, sizeof path, "%s/log.csv", b);
-    OK(cs_table_read_csv(path, &y));
+    AUTO_OK(cs_table, y, cs_table_read_csv(path, &y));
     assert_int_equal(x.rows, y.rows);
     assert_true(x.rows > 5);
     for (int64_t i = 0; i < x.rows * x.columns; ++i) {

@@ -12,10 +12,8 @@ enum { N = 257 };
 /* N of the header, and the bound that it states. */
 static double norm_of(int64_t n, const double *d, const double *e)
 {
-    double norm = 0;
-    for (int64_t i = 0; i < n; ++i) {
-        norm = fmax(norm, (i > 0 ? fabs(e[i - 1]) : 0) + fabs(d[i]) + (i + 1 < n ? fabs(e[i]) : 0));
-    }
+    double norm =
+        LARGEST(i, 0, n, (i > 0 ? fabs(e[i - 1]) : 0) + fabs(d[i]) + (i + 1 < n ? fabs(e[i]) : 0));
     return norm;
 }
 
@@ -47,20 +45,16 @@ static void check_values(int64_t n, const double *d, const double *e)
     double *values = test_zeros(n, sizeof *values);
     const double bound = bound_of(n, d, e) * (1 + 0x1p-20);
     OK(cs_tridiagonal_values(n, d, e, values));
-    for (int64_t k = 0; k < n; ++k) {
-        assert_true(count_below(n, d, e, (long double)values[k] - bound) <= k);
-        assert_true(count_below(n, d, e, (long double)values[k] + bound) > k);
-        assert_true(k == 0 || values[k] >= values[k - 1]);
-    }
+    assert_each(k, 0, n, count_below(n, d, e, (long double)values[k] - bound) <= k);
+    assert_each(k, 0, n, count_below(n, d, e, (long double)values[k] + bound) > k);
+    assert_each(k, 0, n, k == 0 || values[k] >= values[k - 1]);
 }
 
 TEST(second_differences)
 {
-    double d[N], e[N], values[N];
-    for (int i = 0; i < N; ++i) {
-        d[i] = 2;
-        e[i] = -1;
-    }
+    double values[N];
+    ARRAY(double, d, N, i, 2);
+    ARRAY(double, e, N, i, -1);
     for (int n = 1; n <= N;
          n += n < 70 ? 1 : 11) { /* around every multiple of the steps between scalings */
         OK(cs_tridiagonal_values(n, d, e, values));
@@ -133,10 +127,8 @@ TEST(every_value_within_its_bound)
         if (form == 7) { /* the counts in long double reach, the sum of a row does not */
             double values[N];
             OK(cs_tridiagonal_values(N, d, e, values));
-            for (int k = 0; k < N; ++k) {
-                assert_true(count_below(N, d, e, values[k] - 1e294L) <= k);
-                assert_true(count_below(N, d, e, values[k] + 1e294L) > k);
-            }
+            assert_each(k, 0, N, count_below(N, d, e, values[k] - 1e294L) <= k);
+            assert_each(k, 0, N, count_below(N, d, e, values[k] + 1e294L) > k);
         } else {
             check_values(N, d, e);
         }
@@ -185,10 +177,9 @@ TEST(symmetric_matrices)
     enum { D = 150 };
     for (int form = 0; form < 4; ++form) {
         cs_rng rng = cs_rng_at(19, CS_STREAM_TEST, (uint64_t)form);
-        CS_AUTO(cs_dense) a = {0}, full = {0};
         double ours[D], theirs[D], squares = 0;
-        OK(cs_dense_init(&a, D, D));
-        OK(cs_dense_init(&full, D, D));
+        AUTO_OK(cs_dense, a, cs_dense_init(&a, D, D));
+        AUTO_OK(cs_dense, full, cs_dense_init(&full, D, D));
         for (int j = 0; j < D; ++j) {
             for (int i = j; i < D; ++i) {
                 double x = cs_rng_normal(&rng);
@@ -205,9 +196,8 @@ TEST(symmetric_matrices)
         cs_threads_blas_hold(false);
         assert_each(k, 0, D, fabs(ours[k] - theirs[k]) <= 1e-14 * squares);
     }
-    CS_AUTO(cs_dense) a = {0};
     double value[2];
-    OK(cs_dense_init(&a, 2, 1));
+    AUTO_OK(cs_dense, a, cs_dense_init(&a, 2, 1));
     assert_fails(cs_symmetric_values(&a, value), CS_ERR_USAGE, "2 x 1: not square");
     cs_dense_free(&a);
     OK(cs_dense_init(&a, 2, 2));

@@ -117,11 +117,8 @@ static double entry(const cs_csr *a, int64_t row, int32_t col)
 static void assert_entries(const cs_cooc *m, const truth *t)
 {
     const double unit = m->exact ? m->unit : 1;
-    double most = 0;
     int64_t row = 0;
-    for (int u = 0; u < VOCAB; ++u) {
-        most = fmax(most, t->gram[u][u]);
-    }
+    double most = LARGEST(u, 0, VOCAB, t->gram[u][u]);
     for (int32_t u = 0; u < VOCAB; ++u) {
         if (!(t->gram[u][u] > 0)) {
             continue;
@@ -147,12 +144,11 @@ static void assert_entries(const cs_cooc *m, const truth *t)
 
 static void assert_spectrum(const cs_cooc *m, const truth *t)
 {
-    CS_AUTO(cs_spectrum) s = {0}, whole = {0};
     const cs_spectrum_options o = {.moment4 = true};
     AUTO_OK(cs_csr, a,
             cs_csr_from_triplets(t->rows, VOCAB, t->entries, t->row, t->col, t->val, &a));
-    OK(cs_spectrum_of(&a, &o, &whole));
-    OK(cs_spectrum_of(&m->matrix.a, &o, &s));
+    AUTO_OK(cs_spectrum, whole, cs_spectrum_of(&a, &o, &whole));
+    AUTO_OK(cs_spectrum, s, cs_spectrum_of(&m->matrix.a, &o, &s));
     for (int64_t j = 0; j < whole.k || j < s.k; ++j) {
         double x = j < s.k ? s.sigma[j] : 0, y = j < whole.k ? whole.sigma[j] : 0;
         assert_true(fabs(x * x - y * y) < 1e-12);
@@ -171,9 +167,8 @@ enum { CUTS = sizeof cuts / sizeof *cuts };
 
 static void compare(const cs_corpus *corpus, const char *spec)
 {
-    CS_AUTO(cs_plan_file) file = {0};
     cs_cooc_options o = {.threads = 1, .context = {.mode = CS_CONTEXT_UNIQUE, .n = 1}};
-    OK(cs_objective_parse_held(spec, &file, &o.objective));
+    AUTO_OK(cs_plan_file, file, cs_objective_parse_held(spec, &file, &o.objective));
     for (int i = 0; i < 4 * CUTS; ++i) {
         o.max_length = cuts[i / 4].max_length;
         o.stride = cuts[i / 4].stride;
@@ -331,9 +326,8 @@ TEST_IN_DIR(small_weights_keep_their_digits)
                      " \"weights\": [0, 1e-9, 1, 1, 1e-9, 1e-9]}]}");
     char spec[160];
     (void)snprintf(spec, sizeof spec, "file:plan-file=%s", path);
-    CS_AUTO(cs_plan_file) file = {0};
     cs_cooc_options o = {.threads = 1, .max_length = 6, .stride = 1};
-    OK(cs_objective_parse_held(spec, &file, &o.objective));
+    AUTO_OK(cs_plan_file, file, cs_objective_parse_held(spec, &file, &o.objective));
     OK(cs_context_parse("unique", &o.context));
     const cs_context_options context = {
         .objective = &o.objective, .context = o.context, .window = 6, .stride = 1};

@@ -75,8 +75,6 @@ static cs_status verify_written(void **state, const bad_reference *r)
     }
     cs_npz_writer *w = NULL;
     cs_npz *reference = NULL;
-    CS_AUTO(cs_backend) *backend = NULL;
-    CS_AUTO(cs_model) model = {0};
     cs_state_difference d[8];
     int count = 0;
     OK(cs_npz_create(path, &w));
@@ -86,8 +84,8 @@ static cs_status verify_written(void **state, const bad_reference *r)
     }
     OK(cs_npz_add(w, r->states, CS_F32, 3, shape, zero));
     OK(cs_npz_commit(&w));
-    OK(cs_backend_cpu(1, &backend));
-    OK(cs_model_read("tests/golden/models/gpt2", backend, false, &model));
+    AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
+    AUTO_OK(cs_model, model, cs_model_read("tests/golden/models/gpt2", backend, false, &model));
     OK(cs_npz_open(path, 0, &reference));
     cs_status status =
         cs_verify_states(&model, reference, &(cs_verify_options){.causal = true}, d, &count);

@@ -126,10 +126,9 @@ TEST(classes)
     const double *last = states + 2 * ROWS * WIDTH;
     for (int i = 0; i < N * CLASSES; ++i) {
         double sum = (double)bias[i % CLASSES];
-        for (int j = 0; j < WIDTH; ++j) {
-            sum += (double)weight[i % CLASSES * WIDTH + j] *
-                   last[(int64_t)(i / CLASSES) * (GRID + 1) * WIDTH + j];
-        }
+        sum += SUM(j, 0, WIDTH,
+                   (double)weight[i % CLASSES * WIDTH + j] *
+                       last[(int64_t)(i / CLASSES) * (GRID + 1) * WIDTH + j]);
         assert_true(fabs(sum - logits[i]) < TOLERANCE);
     }
 }

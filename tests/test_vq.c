@@ -127,14 +127,13 @@ static double error_of(const cs_codes *codes, const cs_images *m, bool held_out)
 TEST(less_than_k_means)
 {
     CS_AUTO(cs_images) m = many_pictures(800);
-    CS_AUTO(cs_codes) *plain = NULL, *made = NULL;
     cs_vq_result r = {0};
     cs_vq_options o = options;
-    OK(cs_codes_fit(&m, PATCH, o.codes, o.seed, 1, &plain));
+    AUTO_OK(cs_codes, *plain, cs_codes_fit(&m, PATCH, o.codes, o.seed, 1, &plain));
     assert_true(fabs(error_of(plain, &m, false) - plain->book.error) < 1e-7);
     o.steps = 1;
     o.learning_rate = 0;
-    OK(cs_vq_train(&m, &o, &made, &r));
+    AUTO_OK(cs_codes, *made, cs_vq_train(&m, &o, &made, &r));
     assert_true(fabs(error_of(made, &m, true) / error_of(plain, &m, true) - 1) < 0.05);
     cs_codes_free(&made);
     OK(cs_vq_train(&m, &options, &made, &r));
@@ -161,10 +160,9 @@ TEST_IN_DIR(threads_and_files)
     assert_memory_equal(&r[0], &r[1], sizeof r[0]);
     OK(cs_codes_write(made[1], path));
     OK(cs_codes_read(path, 2, &back));
-    CS_AUTO(cs_corpus) a = {0}, b = {0};
     CS_AUTO_FREE float *x = NULL, *y = NULL;
-    OK(cs_codes_corpus(made[0], &m, NULL, 1, &a));
-    OK(cs_codes_corpus(back, &m, NULL, 2, &b));
+    AUTO_OK(cs_corpus, a, cs_codes_corpus(made[0], &m, NULL, 1, &a));
+    AUTO_OK(cs_corpus, b, cs_codes_corpus(back, &m, NULL, 2, &b));
     assert_memory_equal(a.token, b.token, (size_t)a.tokens * sizeof *a.token);
     for (int64_t i = 0; i < a.tokens; ++i) {
         a.token[i] += CS_FIRST_CODE;

@@ -200,7 +200,6 @@ TEST(places_fill_the_budget_pass_by_pass)
         for (int64_t budget = 1 << 20; budget <= 3 << 20; budget += 1 << 19) {
             pass_count seen = {0};
             cs_progress progress = {count_passes, &seen};
-            CS_AUTO(cs_cooc) m = {0};
             b.options.memory_budget = b.job.budget = budget;
             b.options.progress = &progress;
             assert_true(applies(&b.job));
@@ -210,7 +209,7 @@ TEST(places_fill_the_budget_pass_by_pass)
             if (i == 1 && left - types >= 1 << 17) { /* as lists of their different tokens */
                 left -= types;
             }
-            OK(cs_cooc_build(&b.corpus, &b.options, &m));
+            AUTO_OK(cs_cooc, m, cs_cooc_build(&b.corpus, &b.options, &m));
             double all = 8.0 * DOCUMENTS * EACH;
             if (i == 1) { /* different tokens of a document are fewer than its tokens */
                 assert_true((double)seen.passes <=
@@ -309,9 +308,7 @@ TEST(rows_are_taken_in_order)
                 assert_true(val[e] == 0.5 * (double)((INT64_C(1) << 40) * (v % 3) + 1 + v));
             }
             assert_each(w, 0, words, y.bits[w] == 0 && y.used[w] == 0);
-            for (int64_t v = 0; v < 64 * words; ++v) {
-                assert_int_equal(y.row[v], 0);
-            }
+            assert_each(v, 0, 64 * words, y.row[v] == 0);
         }
     }
 }
@@ -327,14 +324,13 @@ TEST_IN_DIR(pairs_that_round_to_nothing_are_dropped)
     plan_write(path, "{\"plans\": [{\"probability\": 1, \"groups\": [0, 1, 1], "
                      "\"weights\": [0, 1e-25, 1]}]}");
     ARRAY(int64_t, length, DOCUMENTS, d, 3);
-    CS_AUTO(cs_plan_file) file = {0};
     CS_AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, 9, 2, 5);
     CS_AUTO(cs_cooc) by_row = {0}, by_record = {0};
     build_job job = {&corpus, {.threads = 2}, &by_record};
     char reason[1][1024];
     cs_status status[1];
     job.options.objective = cs_objective_default(CS_OBJ_FILE);
-    OK(cs_objective_of_file(path, &file, &job.options.objective));
+    AUTO_OK(cs_plan_file, file, cs_objective_of_file(path, &file, &job.options.objective));
     OK(cs_context_parse("unique", &job.options.context));
     OK(cs_cooc_build(&corpus, &job.options, &by_row));
     (void)run_ranks(1, build_rank, &job, status, reason);

@@ -15,7 +15,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
-#include "plan/gvp.h"
+#include "plan/sizes.h"
 #include "toy/toy_spectrum_private.h"
 
 enum { MIXED_LIMIT = 10000, ROOTS_LIMIT = 1 << 20 };

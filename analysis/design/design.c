@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "analysis/design/design.h"
-#include "analysis/design/sums_private.h"
+#include "analysis/design/family_private.h"
 #include "base/auto.h"
 #include "base/threads.h"
 #include "base/vector_ops.h"

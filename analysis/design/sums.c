@@ -13,7 +13,7 @@
  * the gradient at masses of 1e-100 is one of the limits from within, hence a subgradient there,
  * and all that the bound needs.
  */
-#include "analysis/design/sums_private.h"
+#include "analysis/design/family_private.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 #include "io/result.h"
-#include "stats/ranking.h"
+#include "stats/rank_correlation.h"
 
 enum { CS_TRUTH_CLAIMS = 2, CS_TRUTH_QUANTITIES = 4 };
 

@@ -1,11 +1,11 @@
 /* Where the [MASK] rows lie outside the row space of the others (MAE-LM, Theorem 2.2), from the
- * eigenvectors of both Gram matrices; angles by analysis/measures/subspace.h. */
+ * eigenvectors of both Gram matrices; angles by cs_principal_angles. */
 #include "analysis/measures/mask_containment.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "analysis/measures/subspace.h"
+#include "analysis/measures/similarity.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "stats/jackknife.h"

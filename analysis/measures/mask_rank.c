@@ -30,7 +30,7 @@ struct cs_mask_rank_sums {
         others; /* rows; those at [MASK] (rare: of such tokens), and the rest */
 };
 
-const char *cs_mask_set_name(cs_mask_set set)
+static const char *mask_set_name(cs_mask_set set)
 {
     static const char *const name[] = {"with-mask",   "without-mask", "mask-only",    "real-only",
                                        "real-sample", "dropped",      "without-kept", "rare-only",
@@ -210,7 +210,7 @@ static cs_status study_set(const cs_mask_rank_sums *s, const cs_gram *a, const c
     }
     if (status == CS_OK)
         status = cs_blame(cs_effective_rank_of(g, &s->options.rank, &out->rank[set]), "%s",
-                          cs_mask_set_name(set));
+                          mask_set_name(set));
     if (status == CS_OK) {
         out->has[set] = true;
         out->about[set] = *g;
@@ -247,8 +247,8 @@ static cs_status fill_gap(const cs_mask_rank *r, cs_mask_layer *l)
         return cs_fail(CS_ERR_INPUT,
                        "layer %" PRId64 ": %" PRId64 " rows %s, but %" PRId64
                        " %s; the texts must be the same",
-                       l->layer, with->rows, cs_mask_set_name(cs_mask_rank_with(r)), without->rows,
-                       cs_mask_set_name(cs_mask_rank_without(r)));
+                       l->layer, with->rows, mask_set_name(cs_mask_rank_with(r)), without->rows,
+                       mask_set_name(cs_mask_rank_without(r)));
     }
     bool jackknife = with->left_out && without->left_out;
     for (int m = 0; m < CS_RANK_MEASURES; ++m) {
@@ -413,7 +413,7 @@ static void add_set(const char *model, const cs_rank_options *options, const cs_
                     cs_mask_set set, cs_item *states)
 {
     const cs_effective_rank *r = &l->rank[set];
-    const char *name = cs_mask_set_name(set);
+    const char *name = mask_set_name(set);
     CS_AUTO_FREE char *where =
         cs_format("%s, layer %" PRId64 ", %s", model, l->layer, name); /* of warnings */
     cs_item *item = cs_item_object(states, name);
@@ -429,7 +429,7 @@ static void add_gap(const cs_mask_rank *r, const cs_mask_layer *l, cs_item *laye
     cs_item_int(layer, "~gap_n", l->rank[with].rows);
     cs_item_take(layer, "~gap_definition",
                  cs_format("%s less %s; se: delete-block jackknife of the difference",
-                           cs_mask_set_name(with), cs_mask_set_name(without)));
+                           mask_set_name(with), mask_set_name(without)));
     cs_item *list = cs_item_array(layer, "gap");
     for (int k = 0; k < CS_RANK_MEASURES; ++k) {
         cs_item *metric =

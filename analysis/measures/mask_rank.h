@@ -50,8 +50,6 @@ typedef enum {
     CS_MASK_SETS
 } cs_mask_set;
 
-const char *cs_mask_set_name(cs_mask_set set); /* "with-mask", ... */
-
 typedef struct {
     /* Layers, lengths, documents; mask_ratio in (0, 1), mask_seed, mask_keep, mask_random;
      * drop_masked is set here. */

@@ -1,5 +1,5 @@
 /* The cross-fitted and the distinct-document estimate of one choice of documents: sums over
- * pairs of tokens (cooc/by_document.c), their traces, inner products (cooc/fold_products.c) and
+ * pairs of tokens (cooc/by_document.c), their traces, inner products and
  * eigenvalues. */
 #include "analysis/measures/population.h"
 
@@ -94,27 +94,50 @@ typedef struct {
     const double *scale, *f;
 } choice;
 
+/* The inner product of the sums over pairs within chosen[0] and chosen[1], and over these times f_u
+ * f_v; adds their traces to *trace. */
+static cs_status multiply_pairs(const choice *c, cs_pair_options pairs, const unsigned *chosen,
+                                double *plain, double *scaled, double *seen, double *trace)
+{
+    CS_AUTO(cs_signed_gram) a = {0}, b = {0};
+    pairs.chosen = chosen[0];
+    cs_status status =
+        cs_pairs_of_contexts(&c->counts->rows, &c->counts->index, &pairs, &a, &seen[0]);
+    pairs.chosen = chosen[1];
+    if (status == CS_OK)
+        status = cs_pairs_of_contexts(&c->counts->rows, &c->counts->index, &pairs, &b, &seen[1]);
+    if (status != CS_OK) return status;
+    *trace += cs_signed_gram_trace(&a, NULL) + cs_signed_gram_trace(&b, NULL);
+    return cs_signed_gram_inner(&a, &b, c->f, c->options->threads, plain, scaled);
+}
+
 /* The sums of fourth powers, means over splittings and pairings, and the trace of the quarters'. */
 static cs_status add_products(const choice *c, cs_population *out)
 {
-    const cs_fold_options o = {.part = c->part,
-                               .least = c->options->least,
-                               .quarters = c->options->least == 0,
-                               .scale = c->scale,
-                               .f = c->f,
-                               .threads = c->options->threads};
-    cs_fold_products p = {.trace = 0};
-    cs_status status = cs_fold_products_of(&c->counts->rows, &c->counts->index, &o, &p);
+    static const unsigned quarters[CS_PAIRINGS][2] = {{3, 12}, {5, 10}, {9, 6}};
+    cs_pair_options pairs = {.part = c->part,
+                             .between = CS_PAIRS_OF_DOCUMENTS,
+                             .least = c->options->least,
+                             .scale = c->scale};
+    double plain = 0, scaled = 0, seen[2] = {0}, trace = 0;
+    cs_status status = CS_OK;
     for (int i = 1; i <= SPLITTINGS && status == CS_OK; ++i) {
-        const double both = p.seen[i][0] * p.seen[i][1];
-        out->distinct.sum_sigma4 += share(p.plain[i], both) / SPLITTINGS;
-        out->corrected4 += share(p.scaled[i], both) / SPLITTINGS;
-        out->seen_halves += (p.seen[i][0] + p.seen[i][1]) / (2 * SPLITTINGS);
+        const unsigned half = cs_half_of_folds(i), halves[2] = {half, CS_ALL_FOLDS & ~half};
+        status = multiply_pairs(c, pairs, halves, &plain, &scaled, seen, &trace);
+        const double both = seen[0] * seen[1];
+        out->distinct.sum_sigma4 += share(plain, both) / SPLITTINGS;
+        out->corrected4 += share(scaled, both) / SPLITTINGS;
+        out->seen_halves += (seen[0] + seen[1]) / (2 * SPLITTINGS);
     }
-    for (int i = 0; i < CS_PAIRINGS && status == CS_OK; ++i) {
-        out->cross_fit.sum_sigma4 += p.pairing[i] / CS_PAIRINGS;
+    pairs.part = c->quarter;
+    pairs.between = CS_PAIRS_OF_PARTS;
+    pairs.weight = 8;
+    trace = 0;
+    for (int i = 0; i < CS_PAIRINGS && c->options->least == 0 && status == CS_OK; ++i) {
+        status = multiply_pairs(c, pairs, quarters[i], &plain, &scaled, seen, &trace);
+        out->cross_fit.sum_sigma4 += plain / CS_PAIRINGS;
     }
-    out->cross_fit.sum_sigma2 = p.trace / (2 * CS_PAIRINGS);
+    out->cross_fit.sum_sigma2 = trace / (2 * CS_PAIRINGS);
     return status;
 }
 

@@ -31,7 +31,7 @@
 #pragma once
 
 #include "cooc/by_document.h"
-#include "cooc/fold_products.h"
+#include "cooc/by_document.h"
 
 enum {
     /** Number of leading eigenvalues. */

@@ -9,7 +9,7 @@
 #include "base/threads.h"
 #include "base/vector_ops.h"
 #include "cooc/build_sequences.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 
 void cs_population_rows_free(cs_population_rows *rows)
 {

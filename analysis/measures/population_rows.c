@@ -11,7 +11,7 @@
 #include "base/threads.h"
 #include "io/json.h"
 #include "stats/jackknife.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 #include "text/synthetic.h"
 
 /* --- rows ------------------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "io/json.h"
 #include "stats/jackknife.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 
 enum { REASON = 160 };
 static const double SAME = 1e-9; /* of sums that differ by rounding at most */

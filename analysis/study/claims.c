@@ -8,7 +8,6 @@
 #include "analysis/study/lookup_private.h"
 #include "base/auto.h"
 #include "io/json.h"
-#include "stats/decide.h"
 
 enum { MOST_WORDS = 24, PARTS = CS_CLAIM_PARTS };
 

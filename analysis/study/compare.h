@@ -3,10 +3,8 @@
 #pragma once
 
 #include <jansson.h>
-#include <stdint.h>
 
 #include "base/mem.h"
-#include "base/status.h"
 
 enum { CS_COMPARE_LAYERS = 25, CS_COMPARE_ALIKE = 7, CS_COMPARE_MODELS = 12 };
 

@@ -8,7 +8,6 @@
 #include "base/auto.h"
 #include "io/digests.h"
 #include "io/number.h"
-#include "io/parse.h"
 #include "io/table.h"
 #include "stats/rank_correlation.h"
 

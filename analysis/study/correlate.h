@@ -18,9 +18,6 @@
  * the matrix. */
 #pragma once
 
-#include <stdint.h>
-
-#include "base/status.h"
 #include "io/result.h"
 
 typedef struct {

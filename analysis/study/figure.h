@@ -2,7 +2,6 @@
  * trace every point and redraw with `gnuplot -e "format='svg'" NAME.gp`. */
 #pragma once
 
-#include "base/status.h"
 #include "io/table.h"
 
 /* The scripts of plots/, NAME.gp each. */
@@ -37,3 +36,10 @@ cs_status cs_figure_script(const cs_figure *figure, const cs_table *joined) CS_M
 /* Draws DIR/NAME.FORMAT with gnuplot; format: svg, png or pdf. The file appears only when the drawing is
  * complete: else CS_ERR_IO. CS_ERR_INPUT: gnuplot failed on the script. */
 cs_status cs_figure_draw(const cs_figure *figure, const char *format) CS_MUST_CHECK;
+
+/* The series of a result in readable form, in fresh memory, NULL without memory: "ar" is
+ * "autoregressive"; "diverse-ar(t=2)" "one of the next 2"; "offset-ar(offset-weights=mix:0.5)"
+ * "offset, mix 0.5"; "masked(unmasked=2)" "masked, 2 shown"; "masked(mask-ratio=0.15:0.3)" "masked,
+ * 15 to 30 %"; other parameters keep their names. Every NAME(...) in the text is converted so, as
+ * in mixtures; the rest is unchanged. */
+char *cs_series_label(const char *series);

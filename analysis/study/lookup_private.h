@@ -3,11 +3,7 @@
  * Directives of templates and claims read results only through this header. */
 #pragma once
 
-#include <jansson.h>
-#include <stdint.h>
-
 #include "analysis/study/study.h"
-#include "base/status.h"
 #include "io/table.h"
 
 /* The step that a text "STEP", "STEP/..." or "STEP ..." names, *out NULL: not wanted; CS_ERR_INPUT

@@ -3,7 +3,6 @@
 
 #include "analysis/study/claims.h"
 #include "analysis/study/study.h"
-#include "base/status.h"
 
 /* Fills a template with the study's results. Directives, all of them traced to a file of the
  * study; $NAME in them is a variable of it:

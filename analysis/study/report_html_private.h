@@ -1,12 +1,10 @@
 /* Functions for a report's HTML, shared by its files. */
 #pragma once
 
-#include <stdint.h>
 #include <stdio.h>
 
 #include "analysis/study/claims.h"
 #include "analysis/study/study.h"
-#include "base/status.h"
 
 enum { CS_REPORT_WORDS = 64 };
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/study/label.h"
+#include "analysis/study/figure.h"
 #include "analysis/study/lookup_private.h"
 #include "analysis/study/report_html_private.h"
 #include "base/auto.h"

@@ -1,7 +1,7 @@
 /* A number over seeds is their mean; the jackknife is that of the mean, from the tables
  * X-blocks.csv that commands write in addition to X.csv (docs/reference/predictions.md, Blocks). A
  * block without tokens of a run does not change the run's number. */
-#include "analysis/study/sides.h"
+#include "analysis/study/claims.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,6 @@
 /* Spectra of one corpus under many contexts, pair by pair (refinement-and-kernel.md, refinement). */
 #pragma once
 
-#include <stdint.h>
-
 #include "analysis/theorems/registry.h"
 #include "cooc/builder.h"
 

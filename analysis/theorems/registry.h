@@ -5,8 +5,6 @@
  * all is in analysis/trained/theorem_list.h, in the highest module with an entry. */
 #pragma once
 
-#include <stdint.h>
-
 #include "analysis/theorems/statement.h"
 #include "base/progress.h"
 #include "cooc/builder.h"

@@ -25,10 +25,6 @@
  * accept NULL for a statement that could not be made. */
 #pragma once
 
-#include <jansson.h>
-#include <stdint.h>
-
-#include "base/status.h"
 #include "io/result.h"
 
 /* Largest relative error at which an undecided `at most` counts as attained. */

@@ -2,8 +2,6 @@
  * learned_factors.c. */
 #pragma once
 
-#include <stdint.h>
-
 #include "analysis/theorems/theorems.h"
 #include "linalg/dense.h"
 

@@ -13,7 +13,7 @@
 #include "analysis/theorems/theorem_41_private.h"
 #include "base/auto.h"
 #include "stats/jackknife.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 
 enum { USUAL = 16 };
 

@@ -5,10 +5,7 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "analysis/theorems/theorems.h"
-#include "base/mem.h"
 #include "linalg/csr.h"
 
 /* Labels of the rows, and quantities that do not depend on a classifier. Unlabelled rows of

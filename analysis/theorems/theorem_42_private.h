@@ -1,8 +1,6 @@
 /* Private to Theorem 4.2: spectra of a toy model by each method, and their comparison. */
 #pragma once
 
-#include <stdint.h>
-
 #include "analysis/theorems/theorems.h"
 #include "toy/toy.h"
 

@@ -26,11 +26,8 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "analysis/theorems/statement.h"
 #include "base/progress.h"
-#include "base/status.h"
 #include "linalg/dense.h"
 #include "model/model.h"
 

@@ -8,7 +8,7 @@
 #include "base/auto.h"
 #include "stats/jackknife.h"
 #include "stats/metrics.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 
 /* Sums of one k over all blocks but `without` (-1: all). */
 static void sums_at(const cs_generation_bound_audit *a, int64_t k, int64_t without,

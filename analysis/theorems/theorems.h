@@ -4,6 +4,7 @@
 #pragma once
 
 #include "analysis/theorems/registry.h"
+#include "cooc/labelled.h"
 
 /* Theorem 3.1 on a matrix: random f (rows x t) and W (cols x t), options->trials of them, and the
  * optimal factors. Both sides are formed independently: the loss from expectations over A, the norm
@@ -46,3 +47,11 @@ cs_status cs_toy_unmasked(const cs_toy *toy, int64_t *out) CS_MUST_CHECK;
  * and the extension to the other objectives. `spectra` (may be NULL) receives a row per (objective,
  * method, sigma). */
 cs_status cs_theorem_42(const cs_toy *toy, cs_statements *out, cs_item *spectra) CS_MUST_CHECK;
+
+/* Labels of the rows of a matrix, from a file. FILE.npy: integers, one for each row, negative for none. Any other file: text, a label a line,
+ * numbered by first appearance, "-" or empty for none. Fills labels and row_label of *m, whose a is
+ * already read and has these rows of the whole matrix; the file labels all rows of the whole. The
+ * mass of a row belongs to its label. CS_ERR_INPUT names the file and the row or line ("labels.txt: 90 labels
+ * for 100 rows"). */
+cs_status cs_labels_read(const char *path, const cs_nonempty_rows *kept,
+                         cs_labelled *m) CS_MUST_CHECK;

@@ -6,10 +6,7 @@
  * r + offset: the toy's numbers from 0 (toy/toy.h), so that a token determines its position. */
 #pragma once
 
-#include <stdint.h>
-
 #include "base/rng.h"
-#include "base/status.h"
 #include "linalg/csr.h"
 #include "toy/toy.h"
 

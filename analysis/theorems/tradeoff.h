@@ -18,9 +18,6 @@
  * longer prefixes count too. */
 #pragma once
 
-#include <stdint.h>
-
-#include "base/status.h"
 #include "io/result.h"
 #include "plan/objective.h"
 

@@ -3,14 +3,14 @@
  *
  * The loss is the expectation over all contexts (theorem_31_sides.c), nothing is sampled. Singular
  * vectors of M = F W'^T come from the d x d core of M between orthonormal bases of F and W', small
- * angles from sines (subspace.c). Limit: dense factors, so matrices of toy size.
+ * angles from sines (cs_principal_angles). Limit: dense factors, so matrices of toy size.
  */
 #include "analysis/trained/learned_factors.h"
 
 #include <float.h>
 #include <math.h>
 
-#include "analysis/measures/subspace.h"
+#include "analysis/measures/similarity.h"
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/vector_ops.h"

@@ -10,7 +10,6 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "io/number.h"
-#include "io/parse.h"
 
 typedef struct {
     int64_t classes;

@@ -228,8 +228,9 @@ static cs_status add_boxes(const char *layer, uint64_t seed, const cs_patch_answ
     return status;
 }
 
-cs_status cs_patch_predictions_add(const char *layer, uint64_t seed, bool draws,
-                                   const cs_patch_answer *a, cs_patch_predictions *p)
+/* draws: also as the next column of the sheet. Detections are matched. */
+static cs_status patch_predictions_add(const char *layer, uint64_t seed, bool draws,
+                                       const cs_patch_answer *a, cs_patch_predictions *p)
 {
     if (draws) {
         write_heading(layer, p);
@@ -496,7 +497,7 @@ static cs_status run_seed(const cs_patch_study *s, const char *layer, int64_t se
     if (status == CS_OK) status = cs_patch_head_answer(&s->test, &head, test, fit.threads, &a);
     if (status == CS_OK) status = score_answer(c, seed, &a);
     if (status == CS_OK && s->kept)
-        status = cs_patch_predictions_add(layer, fit.seed, seed == 0, &a, s->kept);
+        status = patch_predictions_add(layer, fit.seed, seed == 0, &a, s->kept);
     if (status == CS_OK) {
         *out = sum_up(&head);
         out->n = count;

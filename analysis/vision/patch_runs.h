@@ -5,7 +5,7 @@
 
 #include "analysis/trained/predictions.h"
 #include "analysis/vision/patch_heads.h"
-#include "image/cells.h"
+#include "image/patches.h"
 #include "io/table.h"
 
 /* Predictions of linear heads of patches for the test images, image by image: a table and a sheet.
@@ -34,11 +34,6 @@ typedef struct {
 cs_status cs_patch_predictions_make(const cs_patch_targets *test, int64_t layers,
                                     cs_patch_predictions *out) CS_MUST_CHECK;
 void cs_patch_predictions_free(cs_patch_predictions *p);
-
-/* draws: also as the next column of the sheet. Detections are matched. */
-cs_status cs_patch_predictions_add(const char *layer, uint64_t seed, bool draws,
-                                   const cs_patch_answer *answer,
-                                   cs_patch_predictions *p) CS_MUST_CHECK;
 
 /* A study of heads: what is the same for all layers. */
 typedef struct {

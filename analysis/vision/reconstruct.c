@@ -15,7 +15,6 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "base/vector_ops.h"
-#include "image/cells.h"
 #include "image/images.h"
 #include "image/patches.h"
 #include "plan/plan.h"

@@ -33,7 +33,7 @@ void cs_eta_seconds(double seconds, char out[CS_ETA_LEFT])
                                      : "h");
 }
 
-void cs_eta_left(const cs_eta *pace, double now, char out[CS_ETA_LEFT])
+static void eta_left(const cs_eta *pace, double now, char out[CS_ETA_LEFT])
 {
     out[0] = '\0';
     double spent = now - pace->begun, done = (double)(pace->last - pace->first);
@@ -46,7 +46,7 @@ void cs_eta_left(const cs_eta *pace, double now, char out[CS_ETA_LEFT])
 void cs_eta_text(const cs_eta *pace, const char *stage, double now, char *out, size_t size)
 {
     char left[CS_ETA_LEFT];
-    cs_eta_left(pace, now, left);
+    eta_left(pace, now, left);
     if (pace->total > 0) {
         (void)snprintf(out, size, "%lld/%lld %s%s", (long long)pace->last, (long long)pace->total,
                        stage, left);

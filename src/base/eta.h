@@ -17,7 +17,6 @@ bool cs_eta_report(cs_eta *pace, int64_t done, int64_t total, double now, double
 
 /* ", about 3 min left", or "" while it is unknown. */
 enum { CS_ETA_LEFT = 48 };
-void cs_eta_left(const cs_eta *pace, double now, char out[CS_ETA_LEFT]);
 void cs_eta_seconds(double seconds, char out[CS_ETA_LEFT]); /* NAN: unknown */
 
 /* "120/400 steps, about 3 min left". */

@@ -214,7 +214,11 @@ __attribute__((destructor)) static void join_workers(void)
     (void)pthread_mutex_unlock(&pool.lock);
 }
 
-bool cs_thread_start(pthread_t *thread, void *(*fn)(void *), void *ctx)
+/* Starts a thread that receives no signal from outside; these go to the threads of the program,
+ * where a system call may wait for one. Signals of faults in the thread itself are kept. False if the system
+ * provides no thread.
+ */
+static bool thread_start(pthread_t *thread, void *(*fn)(void *), void *ctx)
 {
     static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGXFSZ};
     sigset_t blocked, before;
@@ -232,7 +236,7 @@ bool cs_thread_start(pthread_t *thread, void *(*fn)(void *), void *ctx)
  * Holds pool.lock. */
 static void start_workers(int count)
 {
-    while (pool.workers < count && cs_thread_start(&pool.thread[pool.workers], serve, NULL)) {
+    while (pool.workers < count && thread_start(&pool.thread[pool.workers], serve, NULL)) {
         ++pool.workers;
     }
 }
@@ -533,7 +537,7 @@ cs_status cs_run_abandonable(void (*fn)(void *), void *problem, size_t size)
     atomic_init(&w->state, RUNNING);
     memcpy(w->problem, problem, size);
     /* Where the system gives no thread, fn is computed here, to its end. */
-    if (cs_thread_start(&thread, run_abandonable, w)) {
+    if (thread_start(&thread, run_abandonable, w)) {
         status = wait_for(thread, w);
     } else {
         (void)run_abandonable(w);

@@ -41,11 +41,6 @@ cs_status cs_parallel_workers(int64_t items, int threads, cs_worker_fn fn, void 
  */
 cs_status cs_parallel_through(int64_t items, int threads, cs_worker_fn fn, void *ctx) CS_MUST_CHECK;
 
-/** Starts a thread that receives no signal from outside; these go to the threads of the program,
- * where a system call may wait for one. Signals of faults in the thread itself are kept. False if the system
- * provides no thread.
- */
-bool cs_thread_start(pthread_t *thread, void *(*fn)(void *), void *ctx);
 /** \endcond */
 
 /** The default number of threads: the last cs_threads_set, else OMP_NUM_THREADS, else the number of

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/measures/subspace.h"
+#include "analysis/measures/similarity.h"
 #include "base/auto.h"
 #include "cli/commands.h"
 #include "cli/groups.h"

@@ -8,7 +8,6 @@
 #include "base/auto.h"
 #include "cli/argument_kind.h"
 #include "cli/commands.h"
-#include "cli/compare_times.h"
 #include "cli/model_options.h"
 #include "cli/output.h"
 #include "cli/study_job.h"

@@ -16,8 +16,7 @@
 #include "cli/groups.h"
 #include "cli/in_memory.h"
 #include "cli/output.h"
-#include "cli/rank_rows.h"
-#include "cooc/build_sequences.h"
+#include "cli/results.h"
 #include "io/json.h"
 #include "plan/spec.h"
 

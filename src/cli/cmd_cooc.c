@@ -4,16 +4,12 @@
 
 #include "base/auto.h"
 #include "base/scratch.h"
-#include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/in_memory.h"
 #include "cli/output.h"
-#include "cli/ranks.h"
-#include "cooc/build_sequences.h"
+#include "cli/results.h"
 #include "cooc/builder.h"
-#include "cooc/spectrum.h"
-#include "cooc/store.h"
 #include "io/file.h"
 
 static const cs_opt cooc_options[] = {

@@ -14,7 +14,6 @@
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "image/image_sources.h"
-#include "image/images.h"
 #include "io/file.h"
 #include "text/synthetic.h"
 

@@ -2,7 +2,6 @@
 
 #include "base/auto.h"
 #include "cli/commands.h"
-#include "cli/estimate.h"
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "cli/results.h"

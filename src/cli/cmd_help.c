@@ -1,5 +1,5 @@
 /* cospec help: the same tables as --help, and the documents generated from them. */
-#include "cli/complete.h"
+#include "cli/commands.h"
 
 static const cs_opt help_options[] = {
     CS_FLAG("all", "Explain all options of COMMAND, as --help-all does."),

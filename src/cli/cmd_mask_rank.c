@@ -3,7 +3,6 @@
 
 #include "analysis/measures/effective_rank.h"
 #include "analysis/measures/mask_rank.h"
-#include "analysis/theorems/lemma_21.h"
 #include "analysis/theorems/theorem_22.h"
 #include "base/auto.h"
 #include "cli/commands.h"

@@ -9,8 +9,6 @@
 #include "cli/model_options.h"
 #include "cli/output.h"
 #include "infer/perplexity.h"
-#include "text/corpus.h"
-#include "text/tokenizer.h"
 
 /* --- bytes of texts --------------------------------------------------------------------------- */
 

@@ -13,10 +13,7 @@
 #include "cli/in_memory.h"
 #include "cli/model_options.h"
 #include "cli/output.h"
-#include "cli/probe_options.h"
-#include "cli/rank_rows.h"
 #include "cli/results.h"
-#include "image/codes.h"
 #include "image/patches.h"
 #include "io/file.h"
 

@@ -8,7 +8,7 @@
 #include "cli/groups.h"
 #include "cli/in_memory.h"
 #include "cli/output.h"
-#include "cli/rank_rows.h"
+#include "cli/results.h"
 #include "io/file.h"
 #include "io/npz.h"
 

@@ -184,7 +184,6 @@ static cs_status prepare(cs_args *args, cs_study_job *j)
     if (status == CS_OK && j->claims.count > 0)
         status = cs_output_path(args, "claims.csv", &j->verdicts);
     j->study.resumes = resumes;
-    CS_ARGS_FIELDS(args, &j->study, any_version);
     return status;
 }
 
@@ -206,6 +205,7 @@ cs_status cs_study_job_run(cs_args *args, cs_study_job *j)
     j->args = args;
     cs_study_run_options options = {.program = self, .announce = announce, .note = note, .ctx = j};
     CS_ARGS_FIELDS(args, &options, resume, jobs);
+    CS_ARGS_FIELDS(args, &j->study, any_version);
     if (j->times && cs_args_flag(args, "dry-run")) {
         cs_status checked = check_study(args, j);
         if (checked == CS_OK && options.resume && (cs_args_given(args, "output") || !j->compares))

@@ -5,7 +5,7 @@
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
-#include "cli/rank_rows.h"
+#include "cli/results.h"
 
 typedef struct {
     cs_args *args;

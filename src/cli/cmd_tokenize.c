@@ -13,7 +13,6 @@
 #include "io/file.h"
 #include "text/bpe_train.h"
 #include "text/token_lines.h"
-#include "text/tokenizer.h"
 
 /* --- codes of images --------------------------------------------------------------------------- */
 

@@ -6,7 +6,6 @@
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
-#include "toy/toy.h"
 
 static const cs_opt toy_options[] = {
     CS_HEADING("Toy model"),

@@ -8,7 +8,6 @@
 #include "base/auto.h"
 #include "base/enum_names.h"
 #include "cli/commands.h"
-#include "cli/estimate.h"
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "cli/results.h"

@@ -3,7 +3,7 @@
  * which follow from its options and from the numbers of documents and tokens. The factors were
  * fitted to runs on two cores; the total is meant to be within a factor of two, a single step
  * within a factor of five. */
-#include "cli/compare_times.h"
+#include "cli/study_job.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * candidate a line with a tab before its description, and a last line ":files" where a file may be
  * named too. The scripts of the shells ask the program, so that they know what it knows: commands,
  * options, their choices, objectives, corpora, figures and metrics. */
-#include "cli/complete.h"
+#include "cli/commands.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -15,7 +15,7 @@
 #include "cli/groups.h"
 #include "cli/in_memory.h"
 #include "cli/output.h"
-#include "cli/rank_rows.h"
+#include "cli/results.h"
 #include "io/number.h"
 #include "plan/spec.h"
 

@@ -2,16 +2,13 @@
  * of results about the language, above the table of all numbers. */
 #pragma once
 
-#include <stdio.h>
-
 #include "cli/opt.h"
-#include "io/table.h"
 
 /* --pairs --features --similarity --self --center --truth --force-unequal. */
 extern const cs_opt cs_group_features[];
 
 /* Measures the features that the arguments [NAME=]FILE name; --jackknife and the options of
- * cli/rank_rows.h apply. CS_ERR_USAGE names a repeated NAME. */
+ * cs_group_rank_rows apply. CS_ERR_USAGE names a repeated NAME. */
 cs_status cs_connectivity_features(cs_args *args) CS_MUST_CHECK;
 
 /* Prints a line for each series of a corpus: sum sigma^4 of the language, bias-corrected, with its

@@ -192,7 +192,8 @@ static cs_status set_parameter(const cs_args *args, const cs_sweep *sweep, int64
     return cs_objective_set(objective, p->name, text);
 }
 
-void cs_args_note_shares(const cs_args *args, const cs_objective *objective)
+/* A note where constant shares of a mixture on the command line do not sum to 1. */
+static void note_shares(const cs_args *args, const cs_objective *objective)
 {
     const cs_plan_file *file = objective->kind == CS_OBJ_MIX ? objective->file : NULL;
     const double sum = file && !file->path ? cs_plan_file_sum(file, -1) : 1;
@@ -235,7 +236,7 @@ static cs_status resolve(const cs_args *args, const cs_sweep *sweep, int64_t poi
         status = cs_fail(CS_ERR_USAGE, "objective file needs --plan-file FILE");
     if (status == CS_OK) status = check_filled(args, set, point == 0, &objective);
     if (status == CS_OK) *out = objective;
-    if (status == CS_OK && point == 0) cs_args_note_shares(args, out);
+    if (status == CS_OK && point == 0) note_shares(args, out);
     return status;
 }
 
@@ -258,7 +259,7 @@ cs_status cs_args_objective_text(const cs_args *args, const char *spec, cs_plan_
     cs_status status = cs_objective_read(spec, &set, file, &objective);
     if (status == CS_OK) status = check_filled(args, set, true, &objective);
     if (status == CS_OK) *out = objective;
-    if (status == CS_OK) cs_args_note_shares(args, out);
+    if (status == CS_OK) note_shares(args, out);
     return cs_blame(status, "objective %s", spec);
 }
 

@@ -10,8 +10,6 @@
 #include "cooc/store.h"
 #include "image/codes.h"
 #include "image/images.h"
-#include "io/result.h"
-#include "plan/objective.h"
 #include "plan/plan_file.h"
 #include "plan/sweep.h"
 #include "text/corpus.h"
@@ -180,10 +178,9 @@ cs_status cs_args_build(const cs_args *args, cs_cooc_options *out) CS_MUST_CHECK
 cs_status cs_args_cooc(const cs_args *args, cs_plan_file *file, cs_cooc_options *out) CS_MUST_CHECK;
 
 /* Notes on stderr the share of masked tokens (for the lower and the higher end of the mask ratio)
- * if rounding to whole tokens changes it. The second is for one length of sequences; the third is
+ * if rounding to whole tokens changes it. The first is for one length of sequences; the second is
  * for a build, and reports the number of sequences that are too short for the ratio
  * (cs_objective_clamps). */
-void cs_args_note_share(const cs_args *args, const cs_objective *objective, const double share[2]);
 void cs_args_note_share_of_length(const cs_args *args, const cs_objective *objective,
                                   int64_t length);
 void cs_args_note_masked(const cs_args *args, const cs_corpus *corpus,
@@ -220,6 +217,3 @@ uint64_t cs_args_seed(const cs_args *args);
  * specifications of the same objective. */
 cs_status cs_args_compared(const cs_args *args, const char *const *usual,
                            cs_words *out) CS_MUST_CHECK;
-
-/* A note where constant shares of a mixture on the command line do not sum to 1. */
-void cs_args_note_shares(const cs_args *args, const cs_objective *objective);

@@ -8,8 +8,6 @@
 #include "cli/groups.h"
 #include "cli/in_memory.h"
 #include "cli/output.h"
-#include "cooc/build_sequences.h"
-#include "image/codes.h"
 #include "image/field.h"
 #include "image/image_sources.h"
 #include "io/file.h"

@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <jansson.h>
-
 #include "base/progress.h"
 #include "cli/opt.h"
 #include "cooc/builder.h"

@@ -15,7 +15,6 @@
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cli/commands.h"
-#include "cli/complete.h"
 #include "version.h"
 
 /* The first signal asks long loops to stop; a second of a user's ends the program at once. Those of

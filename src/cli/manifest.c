@@ -6,7 +6,6 @@
 #include <pcre2.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <utf8proc.h>
 #include <zip.h>
@@ -18,7 +17,6 @@
 #include "base/plugin.h"
 #include "base/threads.h"
 #include "cli/args.h"
-#include "cli/manifest.h"
 #include "cli/output.h"
 #include "io/digests.h"
 #include "io/file.h"

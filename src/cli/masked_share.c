@@ -6,11 +6,10 @@
 #include "cli/groups.h"
 #include "cli/model_options.h"
 #include "cli/output.h"
-#include "cooc/build_sequences.h"
 #include "infer/document_pieces.h"
 #include "plan/ratio.h"
 
-void cs_args_note_share(const cs_args *args, const cs_objective *o, const double share[2])
+static void note_share(const cs_args *args, const cs_objective *o, const double share[2])
 {
     enum { RANGE = 64 };
     const double given[2] = {o->mask_ratio_lo, o->mask_ratio_hi};
@@ -36,7 +35,7 @@ void cs_args_note_share_of_length(const cs_args *args, const cs_objective *o, in
     if (!cs_objective_has_ratio(o)) return;
     const double share[2] = {(double)cs_ratio_masked(o->mask_ratio_lo, length) / (double)length,
                              (double)cs_ratio_masked(o->mask_ratio_hi, length) / (double)length};
-    cs_args_note_share(args, o, share);
+    note_share(args, o, share);
 }
 
 void cs_args_note_share_of_pieces(const cs_args *args, const cs_model_text *text,
@@ -62,8 +61,7 @@ void cs_args_note_share_of_pieces(const cs_args *args, const cs_model_text *text
         }
     }
     objective.mask_ratio_lo = objective.mask_ratio_hi = o->mask_ratio;
-    if (tokens > 0)
-        cs_args_note_share(args, &objective, (double[2]){masked / tokens, masked / tokens});
+    if (tokens > 0) note_share(args, &objective, (double[2]){masked / tokens, masked / tokens});
 }
 
 /* As deep as mixtures of mixtures. NOLINTNEXTLINE(misc-no-recursion) */
@@ -72,7 +70,7 @@ static void note_shares_of(const cs_args *args, const cs_corpus *corpus,
 {
     double share[2];
     if (cs_cooc_masked(corpus, options, o, share)) {
-        cs_args_note_share(args, o, share);
+        note_share(args, o, share);
     }
     const cs_objective *part;
     for (int64_t j = 0; (part = cs_objective_part(o, j)); ++j) {

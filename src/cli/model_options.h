@@ -1,6 +1,7 @@
 /* A trained model and its text, from the options of commands that read models. */
 #pragma once
 
+#include "analysis/trained/probe_runs.h"
 #include "cli/opt.h"
 #include "image/images.h"
 #include "infer/model_text.h"
@@ -75,6 +76,13 @@ cs_status cs_args_long(const cs_args *args, const cs_model_text *t, const cs_spe
 cs_status cs_args_hidden(const cs_args *args, cs_model_text *t, const char *layers,
                          cs_hidden_options *o) CS_MUST_CHECK;
 
-/* As cs_args_note_share, for the pieces of text that a model reads for its hidden states. */
+/* As cs_args_note_masked, for the pieces of text that a model reads for its hidden states. */
 void cs_args_note_share_of_pieces(const cs_args *args, const cs_model_text *text,
                                   const cs_hidden_options *hidden);
+
+/* cospec probe: labels, metrics, seeds and fits; and the options for a model and texts. */
+extern const cs_opt cs_group_probe[], cs_group_probe_texts[];
+
+/* Everything in the first group that is known before anything is read: few, seed, seeds and fit of
+ * *s, whose penalties are in *penalty (fresh memory, NULL: the defaults). */
+cs_status cs_args_probe(cs_args *args, cs_probe_study *s, double **penalty) CS_MUST_CHECK;

@@ -7,16 +7,10 @@
  */
 #pragma once
 
-#include <jansson.h>
-#include <stdint.h>
-#include <stdio.h>
-
 #include "base/foreach_macro.h"
 #include "base/mem.h"
-#include "base/status.h"
-#include "io/parse.h"
+#include "io/number.h"
 #include "io/result.h"
-#include "io/table.h"
 
 typedef enum {
     CS_OPT_FLAG,

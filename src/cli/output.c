@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +16,6 @@
 #include "base/threads.h"
 #include "cli/args.h"
 #include "cli/in_memory.h"
-#include "cli/manifest.h"
 #include "cli/progress_bar.h"
 #include "io/digests.h"
 #include "io/file.h"

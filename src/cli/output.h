@@ -6,14 +6,9 @@
  * replace. A result that did not converge is a result. */
 #pragma once
 
-#include <jansson.h>
-
 #include "base/progress.h"
-#include "base/status.h"
 #include "cli/opt.h"
-#include "io/result.h"
 #include "io/rows.h"
-#include "io/table.h"
 
 /* Progress on stderr, with the estimated time left: a bar on a terminal, a line a minute elsewhere.
  * Static lifetime; NULL under --quiet. */
@@ -137,3 +132,6 @@ cs_status cs_output_print(cs_args *args) CS_MUST_CHECK;
 
 /* Removes the files that a failed run wrote. */
 void cs_output_discard(cs_args *args);
+
+/* Prints the stored result <name> of DIR (-o) in the requested form. */
+cs_status cs_output_again(cs_args *args, const char *name) CS_MUST_CHECK;

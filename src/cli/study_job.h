@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/study/claims.h"
+#include "analysis/study/compare.h"
 #include "cli/opt.h"
 
 /* --jobs --any-version */
@@ -31,3 +32,13 @@ cs_status cs_args_shared(cs_args *args, const char *option, const char *shared,
 /* Checks the commands and the template before the first step. */
 cs_status cs_study_job_run(cs_args *args, cs_study_job *job) CS_MUST_CHECK;
 void cs_study_job_free(cs_study_job *job);
+
+/* Estimated times of cospec compare --dry-run, as its result: the steps that are not kept, with estimated seconds, and their total.
+ * Models and texts are read and one batch of each model is run; nothing is prepared or written.
+ * CS_ERR_INPUT as in the steps. */
+cs_status cs_compare_times(cs_args *args, const cs_model_comparison *models,
+                           const cs_study *study) CS_MUST_CHECK;
+
+/* CS_ERR_INPUT: a named corpus or task has not been prepared, which a first run does and --dry-run
+ * does not. */
+cs_status cs_compare_prepared(cs_args *args) CS_MUST_CHECK;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "analysis/trained/task_scores.h"
-#include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"

@@ -3,16 +3,13 @@
 
 #include <string.h>
 
-#include "analysis/theorems/row_labels.h"
+#include "analysis/theorems/theorems.h"
 #include "base/auto.h"
 #include "cli/argument_kind.h"
-#include "cli/estimate.h"
 #include "cli/groups.h"
 #include "cli/model_options.h"
 #include "cli/output.h"
 #include "cli/results.h"
-#include "cooc/build_sequences.h"
-#include "cooc/store.h"
 #include "io/file.h"
 #include "linalg/matrix_file.h"
 #include "plan/spec.h"

@@ -30,7 +30,7 @@ cs_status cs_build_resources_of(const cs_cooc_options *options, cs_build_resourc
     return CS_OK;
 }
 
-double cs_build_weight(const cs_cooc_prepared *p, int64_t i)
+static double build_weight(const cs_cooc_prepared *p, int64_t i)
 {
     const double own =
         p->options.weight_by_document ? 1 : cs_context_predicted(p->plan, p->sequences.length[i]);
@@ -41,8 +41,7 @@ double cs_build_scale(const cs_cooc_prepared *p, bool *exact)
 {
     double total = 0;
     for (int64_t i = 0; i < p->sequences.count; ++i) {
-        total +=
-            cs_build_weight(p, i) * (double)cs_context_windows(p->plan, p->sequences.length[i]);
+        total += build_weight(p, i) * (double)cs_context_windows(p->plan, p->sequences.length[i]);
     }
     /* A sample may be heavier than its expectation: never by more than 2^3 in all but degenerate
      * plan files, where the overflow of the total is caught. */
@@ -150,7 +149,7 @@ static cs_status walk(cs_build *b, cs_build_worker *w, int64_t sequence, int64_t
 {
     const cs_sequences *s = &b->of->sequences;
     int64_t length = s->length[sequence], document = s->document[sequence];
-    double weight = cs_build_weight(b->of, sequence);
+    double weight = build_weight(b->of, sequence);
     cs_build_emitter *e = &w->emitter;
     e->sequence = e->of = sequence;
     e->sequences = s->count;

@@ -17,7 +17,6 @@ cs_status cs_build_resources_of(const cs_cooc_options *options,
 
 /* Weight of sequence i, and units of weight 1: an integer number of them in every contribution if
  * *exact, which is never so for documents with weights. */
-double cs_build_weight(const cs_cooc_prepared *p, int64_t i);
 double cs_build_scale(const cs_cooc_prepared *p, bool *exact);
 
 /* Whole sequences first..last-1, or the outer items from..to-1 of sequence `first` (to > 0). */

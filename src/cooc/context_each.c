@@ -126,3 +126,97 @@ const cs_context_kind cs_context_each = {.tokens = true,
                                          .weights = weights,
                                          .targets = targets,
                                          .text = text};
+
+/* Context `all`: the whole conditioning set with its positions (spectra.md).
+ *
+ * Under `all` the source has already summed the items' hashes, prefix by prefix or set by set, so
+ * an event costs one addition. Exact on short windows; on whole documents nearly every row is
+ * unique.
+ */
+enum { GAP = 4 }; /* unknown positions written one by one */
+
+static cs_status all_event(cs_context_walker *w, const cs_context_event *e)
+{
+    cs_hash128 key = cs_key_given(w, e->size > 0 ? e->sum : cs_key_empty(w), e->target);
+    cs_contribution c = cs_contribution_of(w, e->target, key, e->weight, e->ordinal, e->size);
+    c.position = e->position;
+    c.content = e->content;
+    return w->visit(w->ctx, &c);
+}
+
+/* "w1 _ w3": unknown positions as _, or _*N where they are many. */
+static void all_text(const cs_context_walker *w, const cs_contribution *c,
+                     const cs_context_item *item, FILE *to)
+{
+    const char *separator = "";
+    int64_t next = 0;
+    if (c->items == 0) {
+        bool tagged = w->plan->objective.empty_prefix == CS_PREFIX_CLASS;
+        (void)fprintf(to, tagged ? "(empty: %s)" : "(empty)",
+                      cs_corpus_label(w->corpus, w->document));
+    }
+    for (int64_t i = 0; i < c->items; ++i) {
+        int64_t gap = item[i].position - next;
+        if (gap > GAP) {
+            (void)fprintf(to, "%s_*%lld", separator, (long long)gap);
+            separator = " ";
+        }
+        for (; gap > 0 && gap <= GAP; --gap) {
+            (void)fprintf(to, "%s_", separator);
+            separator = " ";
+        }
+        cs_context_put_word(w, separator, item[i].token, to);
+        separator = " ";
+        next = item[i].position + 1;
+    }
+    cs_context_put_target(w, c, to);
+}
+
+const cs_context_kind cs_context_all = {.whole = true, .event = all_event, .text = all_text};
+
+/* Context `document`: the document of the target (spectra.md). */
+static cs_status visit(cs_context_walker *w, int64_t target, double weight, int64_t ordinal)
+{
+    cs_hash128 key = cs_key_given(w, cs_key_of(CS_KEY_DOCUMENT, w->document, 0), target);
+    cs_contribution c = cs_contribution_of(w, target, key, weight, ordinal, 0);
+    return w->visit(w->ctx, &c);
+}
+
+static cs_status document_event(cs_context_walker *w, const cs_context_event *e)
+{
+    return visit(w, e->target, e->weight, e->ordinal);
+}
+
+/* A permutation-invariant objective predicts every position with the same probability. */
+static double of_target(const cs_context_table *t)
+{
+    return t->pairs.invariant / (double)t->pairs.length;
+}
+
+static cs_status document_targets(cs_context_walker *w, int64_t first, int64_t last)
+{
+    cs_status status = CS_OK;
+    for (int64_t k = first; k < last && status == CS_OK; ++k) {
+        status = visit(w, k, of_target(w->table), cs_context_ordinal(w->table, k));
+    }
+    return status;
+}
+
+static void document_weights(const cs_context_plan *plan, const cs_context_table *t, cs_divisors *d)
+{
+    (void)plan;
+    cs_divisors_take(d, of_target(t));
+}
+
+static void document_text(const cs_context_walker *w, const cs_contribution *c,
+                          const cs_context_item *item, FILE *to)
+{
+    (void)item;
+    (void)fprintf(to, "document %lld", (long long)w->document);
+    cs_context_put_target(w, c, to);
+}
+
+const cs_context_kind cs_context_document = {.event = document_event,
+                                             .weights = document_weights,
+                                             .targets = document_targets,
+                                             .text = document_text};

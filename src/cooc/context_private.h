@@ -189,8 +189,6 @@ const cs_context_kind *cs_context_kind_of(cs_context_mode mode);
 /* context_table.c: the order by distance in the plane at one length, if the context has a plane.
  * CS_ERR_USAGE names a length that is too large; CS_ERR_MEMORY before anything is allocated. */
 cs_status cs_context_plane_check(const cs_context_plan *plan) CS_MUST_CHECK;
-cs_status cs_context_plane_table(const cs_context_plan *plan, int64_t length,
-                                 cs_context_table *t) CS_MUST_CHECK;
 
 /* For texts of rows: the word of a token, after `separator`; " [k]" if the position of the target
  * is part of a row without offsets. */

@@ -72,7 +72,7 @@ static int64_t sort_offsets(int64_t rows, int64_t width, int64_t columns, offset
     return n;
 }
 
-cs_status cs_context_plane_table(const cs_context_plan *plan, int64_t s, cs_context_table *t)
+static cs_status context_plane_table(const cs_context_plan *plan, int64_t s, cs_context_table *t)
 {
     if (!in_plane(plan) || s == 0) {
         return CS_OK;
@@ -230,7 +230,7 @@ cs_status cs_context_table_init(const cs_context_plan *plan, int64_t length, cs_
         if (drawn == CS_OK) drawn = cs_target_factors(&plan->objective, length, &t->factor);
         t->pairs.length = length;
         set_draws(plan, t);
-        return drawn == CS_OK ? cs_context_plane_table(plan, length, t) : drawn;
+        return drawn == CS_OK ? context_plane_table(plan, length, t) : drawn;
     }
     cs_status status = cs_pairs_of(&plan->objective, length, &t->pairs);
     if (status != CS_OK) return status;
@@ -244,7 +244,7 @@ cs_status cs_context_table_init(const cs_context_plan *plan, int64_t length, cs_
     } else if (t->pairs.q && plan->kind->table) {
         status = plan->kind->table(plan, t);
     }
-    if (status == CS_OK) status = cs_context_plane_table(plan, length, t);
+    if (status == CS_OK) status = context_plane_table(plan, length, t);
     if (status == CS_OK && !plan->kind->gram) {
         number_contributions(plan, t);
         set_denominators(plan, t);

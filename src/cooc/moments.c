@@ -34,7 +34,7 @@
 #include "base/vector_ops.h"
 #include "cooc/compensated_private.h"
 #include "cooc/moments_private.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 
 static cs_status side_init(cs_walk_side *s, int64_t n, const char *what, cs_pool *pool)
 {

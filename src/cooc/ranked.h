@@ -63,12 +63,6 @@ typedef struct {
 } cs_ranked_space;
 cs_status cs_ranked_space_open(cs_ranked *r, cs_ranked_space *out) CS_MUST_CHECK;
 
-/* Whether the largest singular value of every component of a normalised input is 1 to 1e-9;
- * `largest` is the largest of all. False with a negative entry, and if it is not reached within 300
- * products. Collective; all ranks receive the same. Memory: 3 slices, `held` and 3 values a
- * component. CS_ERR_MEMORY, CS_ERR_INTERRUPT. */
-cs_status cs_ranked_perron(cs_ranked *r, double largest, bool *out) CS_MUST_CHECK;
-
 /* The sums and all certificates except those of residuals and inertia, from *s: k, sigma, residual,
  * floor, components, rank, and in v slice x k right vectors. *facts: the facts found for them.
  * CS_ERR_MEMORY, CS_ERR_INTERRUPT. */

@@ -129,7 +129,11 @@ static cs_status run_all(run *l, bool *all)
     return status;
 }
 
-cs_status cs_ranked_perron(cs_ranked *r, double largest, bool *out)
+/* Whether the largest singular value of every component of a normalised input is 1 to 1e-9;
+ * `largest` is the largest of all. False with a negative entry, and if it is not reached within 300
+ * products. Collective; all ranks receive the same. Memory: 3 slices, `held` and 3 values a
+ * component. CS_ERR_MEMORY, CS_ERR_INTERRUPT. */
+static cs_status ranked_perron(cs_ranked *r, double largest, bool *out)
 {
     double negative = 0; /* ranks that have such an entry */
     cs_status status = CS_OK;
@@ -413,7 +417,7 @@ cs_status cs_ranked_certify(cs_ranked *r, const cs_spectrum_options *o, cs_certi
     cs_status status = longest_line(r, &facts->longest);
     if (status == CS_OK) status = sum_moments(r, o, facts, &s->v, s);
     if (status == CS_OK && o->normalised && !o->no_reduction && s->k > 0)
-        status = cs_ranked_perron(r, s->sigma[0], &facts->perron);
+        status = ranked_perron(r, s->sigma[0], &facts->perron);
     facts->probed =
         status == CS_OK && (o->certify & CS_CERTIFY_PROBE) && !facts->complete && s->k > 0;
     if (status == CS_OK && facts->probed) {

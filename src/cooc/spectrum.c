@@ -15,7 +15,7 @@
 #include "cooc/certificates.h"
 #include "cooc/spectrum_record.h"
 #include "linalg/gpu.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 
 void cs_spectrum_free(cs_spectrum *s)
 {
@@ -226,6 +226,24 @@ static void add_sum4(cs_item *root, const cs_sum4 *sum)
     cs_item_real(root, "sum_sigma4_spent", sum->spent);
 }
 
+static void set_interval(cs_item *item, const cs_interval *x)
+{
+    CS_ITEM_FIELDS(item, x, value, low, high);
+}
+
+/* Tails sum_{j>t} sigma_j^4 for t = 0..k: "tail": [{"value", "low", "high", "t", "exact"}, ...];
+ * exact: k + 1 values, or NULL if there are none (null). */
+static void item_tails(cs_item *in, int64_t k, const cs_interval *tail, const double *exact)
+{
+    cs_item *tails = cs_item_array(in, "tail");
+    for (int64_t t = 0; t <= k; ++t) {
+        cs_item *row = cs_item_object(tails, NULL);
+        set_interval(row, &tail[t]);
+        cs_item_int(row, "t", t);
+        cs_item_real(row, "exact", exact ? exact[t] : NAN);
+    }
+}
+
 cs_status cs_sum4_record(const cs_spectrum *s, cs_item *root, bool *tails)
 {
     CS_AUTO_FREE cs_interval *tail = cs_alloc(s->k + 1, sizeof *tail);
@@ -241,7 +259,7 @@ cs_status cs_sum4_record(const cs_spectrum *s, cs_item *root, bool *tails)
         add_sum4(root, &s->moments.sum4);
         *tails = !isnan(tail[0].value);
         if (*tails) {
-            cs_item_tails(root, s->k, tail, exact);
+            item_tails(root, s->k, tail, exact);
         } else {
             cs_item_null(root, "tail");
         }
@@ -251,25 +269,9 @@ cs_status cs_sum4_record(const cs_spectrum *s, cs_item *root, bool *tails)
 
 /* --- density ---------------------------------------------------------------------------------- */
 
-static void set_interval(cs_item *item, const cs_interval *x)
-{
-    CS_ITEM_FIELDS(item, x, value, low, high);
-}
-
 static void add_interval(cs_item *in, const char *key, const cs_interval *x)
 {
     set_interval(cs_item_object(in, key), x);
-}
-
-void cs_item_tails(cs_item *in, int64_t k, const cs_interval *tail, const double *exact)
-{
-    cs_item *tails = cs_item_array(in, "tail");
-    for (int64_t t = 0; t <= k; ++t) {
-        cs_item *row = cs_item_object(tails, NULL);
-        set_interval(row, &tail[t]);
-        cs_item_int(row, "t", t);
-        cs_item_real(row, "exact", exact ? exact[t] : NAN);
-    }
 }
 
 /* The curves, which are for tables alone. */
@@ -307,6 +309,6 @@ void cs_spectrum_density_record(const char *name, const cs_spectrum_density_opti
     add_interval(root, "sum_sigma2_estimate", &d->sum2);
     add_interval(root, "sum_sigma4_estimate", &d->sum4);
     cs_item_reals(root, "sigma", d->k, d->sigma);
-    cs_item_tails(root, d->k, d->tail, d->tail_exact);
+    item_tails(root, d->k, d->tail, d->tail_exact);
     add_curves(d, root);
 }

@@ -17,10 +17,6 @@ const char *cs_cert_state_name(cs_cert_state state);
 /* The solver of the largest component, "closed form" if none had to run. */
 const char *cs_spectrum_solver(const cs_spectrum *s);
 
-/* Tails sum_{j>t} sigma_j^4 for t = 0..k: "tail": [{"value", "low", "high", "t", "exact"}, ...];
- * exact: k + 1 values, or NULL if there are none (null). */
-void cs_item_tails(cs_item *in, int64_t k, const cs_interval *tail, const double *exact);
-
 /* All results about sum sigma^4: "tail" and sum_sigma4_method, _low, _high, _level, _samples,
  * _known, _sketched, _spent (multiply-adds). *tails: "tail" is known, not null. */
 cs_status cs_sum4_record(const cs_spectrum *s, cs_item *root, bool *tails) CS_MUST_CHECK;

@@ -11,7 +11,7 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "image/images_private.h"
-#include "io/parse.h"
+#include "io/number.h"
 
 enum { STEPS = 4096, MOST_SIDE = 256 };
 

@@ -65,7 +65,7 @@ static cs_status file_of(const char *name, char **out)
     return *out ? CS_OK : CS_ERR_MEMORY;
 }
 
-cs_status cs_images_prepared_path(const char *name, char **out)
+static cs_status images_prepared_path(const char *name, char **out)
 {
     CS_AUTO_FREE char *file = NULL;
     cs_status status = file_of(name, &file);
@@ -171,7 +171,7 @@ cs_status cs_source_unknown(const char *source)
 
 cs_status cs_source_path(const char *name, char **out)
 {
-    return cs_images_named(name) ? cs_images_prepared_path(name, out)
+    return cs_images_named(name) ? images_prepared_path(name, out)
                                  : cs_corpus_prepared_path(name, out);
 }
 
@@ -274,7 +274,7 @@ bool cs_images_are(const char *source)
 /* Where a named corpus is, prepared now when it is not there; *path is the caller's. */
 static cs_status ready(const char *name, char **path)
 {
-    cs_status status = cs_images_prepared_path(name, path);
+    cs_status status = images_prepared_path(name, path);
     return status == CS_OK && !cs_path_exists(*path) ? cs_images_prepare(name, false, NULL)
                                                      : status;
 }

@@ -32,5 +32,4 @@ cs_status cs_source_prepare(const char *name, bool force, char **note) CS_MUST_C
 
 /* As those of text (text/corpus.h). Cost: some seconds. CS_ERR_INPUT names a missing font with its
  * package. */
-cs_status cs_images_prepared_path(const char *name, char **out) CS_MUST_CHECK;
 cs_status cs_images_prepare(const char *name, bool force, char **note) CS_MUST_CHECK;

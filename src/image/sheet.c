@@ -6,8 +6,8 @@
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "image/cells.h"
 #include "image/images.h"
+#include "image/patches.h"
 #include "image/picture.h"
 
 /* Pictures, and how many are held out, of each of `kinds` numbers in `of`; of[i] < 0 is not counted. */

@@ -6,7 +6,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "io/file.h"
-#include "io/parse.h"
+#include "io/number.h"
 #include "text/encoder.h"
 
 cs_status cs_model_text_read(const char *dir, cs_model_text *t)

@@ -2,7 +2,7 @@
 
 #include "infer/perplexity.h"
 #include "stats/jackknife.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 
 /* A value with its 95% interval. */
 typedef struct {

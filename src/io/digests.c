@@ -189,8 +189,9 @@ cs_status cs_digest_keep(json_t *outputs, const char *dir)
     return status;
 }
 
-cs_status cs_digest_check_in(const json_t *outputs, const char *dir, const char *name,
-                             const char *sha256)
+/* Of a file in `dir` against its record in `outputs`. sha256 NULL: it is missing. */
+static cs_status check_in(const json_t *outputs, const char *dir, const char *name,
+                          const char *sha256)
 {
     char hex[65];
     const json_t *entry = find(outputs, name);
@@ -250,7 +251,7 @@ static cs_status check_where(const char *path, const char *sha256, json_t *cache
         const char *in = !slash ? "." : *dir ? dir : "/";
         json_auto_t *outputs = NULL;
         status = cached_record(cache, in, &outputs);
-        if (status == CS_OK) status = cs_digest_check_in(outputs, in, name, sha256);
+        if (status == CS_OK) status = check_in(outputs, in, name, sha256);
         if (!slash || !*dir) {
             break;
         }
@@ -258,7 +259,8 @@ static cs_status check_where(const char *path, const char *sha256, json_t *cache
     return status;
 }
 
-cs_status cs_digest_check(const char *path, const char *sha256, json_t *cache)
+/* sha256: of the file. cache: the records that were read before, by folder; NULL: each is read. */
+static cs_status check(const char *path, const char *sha256, json_t *cache)
 {
     struct stat st;
     char *target = NULL;
@@ -304,8 +306,7 @@ static cs_status check_each(const json_t *outputs, const char *dir, bool tables)
         status = path ? CS_OK : CS_ERR_MEMORY;
         const bool there = path && cs_path_exists(path);
         if (there && json_object_get(entry, "sha256")) status = cs_sha256_file(path, hex);
-        if (path && status == CS_OK)
-            status = cs_digest_check_in(outputs, dir, name, there ? hex : NULL);
+        if (path && status == CS_OK) status = check_in(outputs, dir, name, there ? hex : NULL);
     }
     return status;
 }
@@ -427,7 +428,7 @@ static cs_status check_digest(const char *path, const folder *in, const char *sh
 {
     cs_status status = CS_OK;
     for (int up = 0; in && up < CS_DIGEST_FOLDERS && status == CS_OK; ++up, in = in->above) {
-        status = cs_digest_check_in(in->record, in->path, path + strlen(in->path) + 1, sha256);
+        status = check_in(in->record, in->path, path + strlen(in->path) + 1, sha256);
     }
     return status;
 }
@@ -467,7 +468,7 @@ static cs_status list_tree(FILE *list, const char *path, const folder *in, int d
     char hex[65];
     status = cs_sha256_file(path, hex);
     if (status == CS_OK) status = check_digest(path, in, hex);
-    if (status == CS_OK && link) status = cs_digest_check(path, hex, NULL);
+    if (status == CS_OK && link) status = check(path, hex, NULL);
     if (status == CS_OK) {
         (void)fprintf(list, "%s\n", hex);
         *bytes += st.st_size;
@@ -487,7 +488,7 @@ cs_status cs_path_sha256(const char *path, json_t *cache, char hex[65], int64_t 
     }
     if (!S_ISDIR(st.st_mode)) {
         cs_status status = cs_sha256_file(path, hex);
-        if (status == CS_OK) status = cs_digest_check(path, hex, cache);
+        if (status == CS_OK) status = check(path, hex, cache);
         *bytes = status == CS_OK ? (int64_t)st.st_size : 0;
         return status;
     }

@@ -27,12 +27,8 @@ cs_status cs_digest_put(json_t *outputs, const char *dir, const char *name) CS_M
  * those of another run into the same folder. */
 cs_status cs_digest_keep(json_t *outputs, const char *dir) CS_MUST_CHECK;
 
-/* CS_ERR_INPUT, with advice, if the file differs from its record or the record is damaged. sha256:
- * of the file. Reads O(1) other files, and the file itself if it is large. cache: an
- * object of the records that were read before, by folder; NULL: each is read. */
-cs_status cs_digest_check(const char *path, const char *sha256, json_t *cache) CS_MUST_CHECK;
-
-/* The same for a file whose digest is unknown; a missing file passes unless it is recorded. */
+/* CS_ERR_INPUT, with advice, if the file differs from its record or the record is damaged; a missing
+ * file passes unless it is recorded. Reads O(1) other files, and the file itself. */
 cs_status cs_digest_check_file(const char *path) CS_MUST_CHECK;
 
 /* The same for every file that the manifest.json in `dir` records; a missing one is CS_ERR_INPUT.
@@ -52,11 +48,8 @@ cs_status cs_digest_check_own(const char *path, json_t *record, const char *dir)
 cs_status cs_digest_is_whole(json_t *manifest, bool *whole) CS_MUST_CHECK;
 
 /* The record in the manifest.json of a folder, for checks of many files; NULL: none. CS_ERR_MEMORY;
- * CS_ERR_IO if it cannot be read; CS_ERR_INPUT if it is damaged. sha256 NULL: the file is missing.
- */
+ * CS_ERR_IO if it cannot be read; CS_ERR_INPUT if it is damaged. */
 cs_status cs_digest_record(const char *dir, json_t **outputs) CS_MUST_CHECK;
-cs_status cs_digest_check_in(const json_t *outputs, const char *dir, const char *name,
-                             const char *sha256) CS_MUST_CHECK;
 
 /* SHA-256 of a JSON object without its key "sha256", with sorted keys and no spaces. */
 cs_status cs_digest_json(json_t *object, char hex[65]) CS_MUST_CHECK;

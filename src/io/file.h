@@ -6,11 +6,9 @@
  * the same destination are removed first. */
 #pragma once
 
-#include <stdint.h>
 #include <stdio.h>
 
 #include "base/enum_names.h"
-#include "base/status.h"
 
 typedef struct {
     FILE *stream;  /* write here; NULL when zeroed, committed or aborted */

@@ -1,7 +1,6 @@
 /* Reading files that may be compressed. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"

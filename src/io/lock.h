@@ -2,8 +2,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "base/status.h"
 
 #define CS_LOCK_NAME ".cospec.lock"

@@ -1,9 +1,6 @@
 /* The only reader and the only header writer of NPY files and NPZ members. Private to src/io. */
 #pragma once
 
-#include <stdint.h>
-
-#include "base/status.h"
 #include "io/npy.h"
 
 /* Content of a header. */

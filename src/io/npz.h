@@ -7,9 +7,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
-#include "base/status.h"
 #include "io/npy.h"
 
 /** An archive open for reading. */

@@ -23,11 +23,8 @@
 #pragma once
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "base/foreach_macro.h"
-#include "base/status.h"
 #include "io/table.h"
 
 /** A record. */

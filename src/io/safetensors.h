@@ -13,9 +13,6 @@
  * programs ignore it. */
 #pragma once
 
-#include <stdint.h>
-
-#include "base/status.h"
 #include "io/npy.h"
 
 enum { CS_SAFETENSORS_MAX_DIM = 8 };

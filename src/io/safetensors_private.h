@@ -2,7 +2,6 @@
 #pragma once
 
 #include <jansson.h>
-#include <stdint.h>
 
 #include "io/safetensors.h"
 

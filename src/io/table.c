@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "io/csv.h"
 #include "io/file.h"
 #include "io/number.h"
 
@@ -85,7 +84,7 @@ int cs_table_column(const cs_table *table, const char *name)
     return -1;
 }
 
-cs_status cs_table_put(cs_table *table, int column, const char *text)
+static cs_status put_cell(cs_table *table, int column, const char *text)
 {
     assert(column >= 0 && table->rows > 0);
     char *copy = cs_strdup(text);
@@ -98,7 +97,7 @@ cs_status cs_table_put(cs_table *table, int column, const char *text)
 
 cs_status cs_table_text(cs_table *table, const char *column, const char *text)
 {
-    return cs_table_put(table, cs_table_column(table, column), text);
+    return put_cell(table, cs_table_column(table, column), text);
 }
 
 cs_status cs_table_real(cs_table *table, const char *column, double x)
@@ -360,7 +359,7 @@ static cs_status read_rows(cs_csv *r, cs_table *t)
                              (long long)line, r->fields, t->columns);
         if (status == CS_OK) status = cs_table_row(t);
         for (int c = 0; c < t->columns && status == CS_OK; ++c) {
-            status = cs_table_put(t, c, unguarded(r->field[c]));
+            status = put_cell(t, c, unguarded(r->field[c]));
         }
         if (status != CS_OK) return status;
     }

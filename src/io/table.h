@@ -38,10 +38,8 @@ void cs_table_free(cs_table *table);
 /** Appends a row of empty cells, which becomes the current row. Amortised O(columns). */
 cs_status cs_table_row(cs_table *table) CS_MUST_CHECK;
 
-/** Sets a cell of the current row by the number of its column. The text is copied. */
-cs_status cs_table_put(cs_table *table, int column, const char *text) CS_MUST_CHECK;
-
-/** Sets a cell of the current row by the name of its column; an unknown name is a bug (assert). */
+/** Sets a cell of the current row by the name of its column; an unknown name is a bug (assert). The
+ * text is copied. */
 cs_status cs_table_text(cs_table *table, const char *column, const char *text) CS_MUST_CHECK;
 
 /** As cs_table_text for a real. NaN is an empty cell, infinity "inf". */
@@ -85,3 +83,19 @@ cs_status cs_table_read_csv(const char *path, cs_table *out) CS_MUST_CHECK;
 
 /** Number of the column with this name, -1 if there is none. O(columns). */
 int cs_table_column(const cs_table *table, const char *name);
+
+/* --- records of CSV in memory (RFC 4180; LF or CR LF); fields are unquoted in place --- */
+
+typedef struct {
+    const char *path; /* for messages */
+    char *at, *end;   /* unread text; *end is a NUL */
+    int64_t line;     /* number of the line at `at`, from 1 */
+    /* fields of the last record, which point into the text; the caller frees the array */
+    char **field;
+    int fields;
+    int64_t capacity;
+} cs_csv;
+
+/* Reads one record with its line end; requires at < end. CS_ERR_INPUT names FILE:LINE: a quote that
+ * is never closed or is in an unquoted field; text after a closing quote. */
+cs_status cs_csv_record(cs_csv *r) CS_MUST_CHECK;

@@ -15,7 +15,7 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "linalg/jacobi_private.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 
 static const double ROUNDING = 1e-12; /* of a sample's mass */
 static const double WIDTH = 1.5;      /* times top / degree: a bias below 1e-5 of an even density */

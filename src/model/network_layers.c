@@ -62,8 +62,9 @@ int cs_emit_linear(cs_emitter *e, int x, const char *prefix, const char *name, c
     return cs_graph_linear(e->graph, x, weight_of(e, prefix, name), bias_of(e, prefix, name), act);
 }
 
-int cs_emit_linear_rows(cs_emitter *e, int x, const char *prefix, const char *name, int64_t first,
-                        int64_t rows)
+/* The same with rows first .. first + rows - 1 of the weight. */
+static int emit_linear_rows(cs_emitter *e, int x, const char *prefix, const char *name,
+                            int64_t first, int64_t rows)
 {
     int w = cs_graph_param_rows(e->graph, weight_of(e, prefix, name), first, rows);
     int b = bias_of(e, prefix, name);
@@ -161,12 +162,12 @@ static void places(cs_emitter *e, int64_t number, cs_attention_options *o)
         drops ? cs_graph_add(e->graph, CS_NONE, e->places, c->training.dropout) : e->places;
     if (c->position.distance_keys) {
         o->place_k = c->position.distance_shared
-                         ? cs_emit_linear_rows(e, x, prefix, "attention.qkv", d, d)
+                         ? emit_linear_rows(e, x, prefix, "attention.qkv", d, d)
                          : cs_emit_linear(e, x, prefix, "attention.place_key", CS_ACT_NONE);
     }
     if (c->position.distance_queries) {
         o->place_q = c->position.distance_shared
-                         ? cs_emit_linear_rows(e, x, prefix, "attention.qkv", 0, d)
+                         ? emit_linear_rows(e, x, prefix, "attention.qkv", 0, d)
                          : cs_emit_linear(e, x, prefix, "attention.place_query", CS_ACT_NONE);
     }
 }
@@ -247,7 +248,7 @@ static int query_parts(cs_emitter *e, const cs_layer *layer, int q, int position
                                    position);
 }
 
-int64_t cs_emit_query_width(const cs_emitter *e, const cs_layer *layer)
+static int64_t emit_query_width(const cs_emitter *e, const cs_layer *layer)
 {
     const cs_model_config *c = e->config;
     return e->decoder && !c->decoder.stack ? layer->width : cs_head_width(c) * c->shape.heads;
@@ -262,11 +263,11 @@ cs_projections cs_emit_project(cs_emitter *e, const cs_layer *layer, int in, boo
 {
     const cs_model_config *c = e->config;
     cs_graph *g = e->graph;
-    const int64_t d = cs_emit_query_width(e, layer), keys = cs_emit_key_width(e, layer),
+    const int64_t d = emit_query_width(e, layer), keys = cs_emit_key_width(e, layer),
                   first = queries ? d : 0,
                   kv_heads = c->shape.kv_heads > 0 ? c->shape.kv_heads : c->shape.heads;
     int made = queries ? cs_emit_linear(e, in, layer->prefix, "attention.qkv", CS_ACT_NONE)
-                       : cs_emit_linear_rows(e, in, layer->prefix, "attention.qkv", d, 2 * keys);
+                       : emit_linear_rows(e, in, layer->prefix, "attention.qkv", d, 2 * keys);
     cs_projections p = {.q = queries ? cs_graph_cols(g, made, 0, d) : CS_NONE,
                         .k = cs_graph_cols(g, made, first, keys)};
     p.q = queries ? query_parts(e, layer, p.q, e->net->position) : CS_NONE;
@@ -280,7 +281,7 @@ cs_projections cs_emit_project(cs_emitter *e, const cs_layer *layer, int in, boo
 int cs_emit_queries(cs_emitter *e, const cs_layer *layer, int in, int position)
 {
     const int64_t d = cs_head_width(e->config) * e->config->shape.heads;
-    return query_parts(e, layer, cs_emit_linear_rows(e, in, layer->prefix, "attention.qkv", 0, d),
+    return query_parts(e, layer, emit_linear_rows(e, in, layer->prefix, "attention.qkv", 0, d),
                        position);
 }
 

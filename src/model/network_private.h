@@ -25,9 +25,6 @@ int cs_emit_bias(cs_emitter *e, const char *prefix, const char *name);
 
 /* y = act(x w^T + b) with parameters "<prefix><name>.weight" and ".bias". */
 int cs_emit_linear(cs_emitter *e, int x, const char *prefix, const char *name, cs_activation act);
-/* The same with rows first .. first + rows - 1 of the weight. */
-int cs_emit_linear_rows(cs_emitter *e, int x, const char *prefix, const char *name, int64_t first,
-                        int64_t rows);
 
 /* A residual stream: its rows are x + drop(r), where r (CS_NONE: nothing) is still to be added: the
  * next norm does both. */
@@ -66,7 +63,6 @@ void cs_emit_mlp(cs_emitter *e, const cs_layer *layer, cs_stream *stream);
 void cs_emit_layer(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int *entry);
 
 /* Columns of the queries of all heads of a layer, and of its keys, by its stack. */
-int64_t cs_emit_query_width(const cs_emitter *e, const cs_layer *layer);
 int64_t cs_emit_key_width(const cs_emitter *e, const cs_layer *layer);
 
 /* Queries, keys and values of the content rows `in`, with the norm of each head and rotation if the

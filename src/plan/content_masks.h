@@ -9,9 +9,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
-#include "base/status.h"
 #include "plan/objective.h"
 
 typedef enum {

@@ -55,14 +55,10 @@ void cs_plan_fixed_groups(const cs_objective *objective, int64_t first, int64_t 
 int64_t cs_plan_diverse_firsts(const cs_objective *objective, int64_t s);
 void cs_plan_diverse(const cs_objective *objective, int64_t choice, cs_plan *plan);
 
-/* pairs.c, pairs_sets.c: exact events into *pairs, whose length is set. The caller frees it, also
+/* pairs.c: exact events into *pairs, whose length is set. The caller frees it, also
  * on failure. Of a plan file; from the distribution of sizes: the invariant form. */
 cs_status cs_pairs_of_file(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
 cs_status cs_pairs_of_sizes(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
-
-/* The expected number of predicted tokens where the row has it or the number of given tokens is
- * constant; else *out is unchanged. The share is not applied. */
-cs_status cs_predicted_by_row(const cs_objective *o, int64_t s, double *out) CS_MUST_CHECK;
 
 /* The sum over all plans, for an objective that has no closed form. CS_ERR_USAGE names the number of
  * plans if it exceeds 2^18. */
@@ -74,20 +70,10 @@ cs_status cs_pairs_of_plans(const cs_objective *o, int64_t s, cs_pairs *pairs) C
 cs_status cs_pairs_mix(const cs_pairs *list, const double *weight, int64_t count,
                        cs_pairs *out) CS_MUST_CHECK;
 
-/* Before an allocation that grows with the length: CS_ERR_MEMORY above half of the free memory,
- * since the caller needs the rest. Small allocations are not checked. */
-cs_status cs_pairs_check_memory(int64_t s, double bytes) CS_MUST_CHECK;
-
-/* Allocates listed events; and adds one event, in the order of (S, k), if its weight is positive.
- */
-cs_status cs_pairs_alloc(cs_pairs *pairs, int64_t sets, int64_t positions,
-                         int64_t events) CS_MUST_CHECK;
+/* Adds one listed event, in the order of (S, k), if its weight is positive. */
 void cs_pairs_add(cs_pairs *pairs, cs_pairs_set set, int64_t target, double weight);
 
-/* The first `length` positions are those of all prefixes: prefix i is the set {0, i}. */
-void cs_pairs_put_prefixes(cs_pairs *pairs);
-
-/* Allocates events of prefixes; refused beyond 2^28 events or half of free memory. */
+/* Allocates events of prefixes: prefix i is the set {0, i}. Refused beyond 2^28 events or half of free memory. */
 cs_status cs_pairs_prefix_alloc(cs_pairs *pairs, int64_t s, double events) CS_MUST_CHECK;
 
 /* sizes.c: distributions of |S|. */

@@ -11,8 +11,6 @@
  * allocates nor locks and takes time linear in the text. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "base/status.h"
 
 /* Most characters, and deepest nesting of parentheses, signs and powers. */

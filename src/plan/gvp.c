@@ -1,8 +1,6 @@
 /* gvp: groups of tokens along a uniform permutation or the sequence's own order. The distribution of
  * its conditioning sizes is summed exactly. Boundaries are drawn by selection sampling (Knuth, TAOCP
  * 2, 3.4.2, Algorithm S): sorted as they come, without scratch, O(s). */
-#include "plan/gvp.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

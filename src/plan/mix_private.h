@@ -2,8 +2,6 @@
  * that follow it: another mixture, or the values of a distribution. */
 #pragma once
 
-#include <jansson.h>
-
 #include "plan/expression.h"
 #include "plan/parameter.h"
 #include "plan/plan_file.h"

@@ -3,10 +3,7 @@
  * from it; cs_pairs_of() has its exact events. */
 #pragma once
 
-#include <stdint.h>
-
 #include "base/rng.h"
-#include "base/status.h"
 #include "plan/objective.h"
 
 /* uniform: d = 1..window (at most the tokens left); power: d^-exponent; mix: `next` on d = 1, the

@@ -16,11 +16,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/mem.h"
-#include "base/status.h"
 #include "plan/objective.h"
 
 /** A set of positions. */

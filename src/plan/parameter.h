@@ -32,11 +32,6 @@ const cs_parameter *cs_parameter_table(int index);
 
 bool cs_objective_takes(cs_objective_kind kind, const cs_parameter *parameter);
 
-/* Sets a parameter from text, and the reverse ("" if unset); CS_ERR_USAGE names it and the value.
- * For plan files see plan_file.h. */
-cs_status cs_parameter_set(const cs_parameter *parameter, const char *value,
-                           cs_objective *objective) CS_MUST_CHECK;
-
 /* The name of the current value of a choice or distribution, and the value of a name. */
 void cs_parameter_chosen(const cs_parameter *parameter, const cs_objective *objective, char *text,
                          size_t size);

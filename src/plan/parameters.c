@@ -10,7 +10,6 @@
 
 #include "base/enum_names.h"
 #include "io/number.h"
-#include "io/parse.h"
 #include "plan/distributions_private.h"
 #include "plan/mix_private.h"
 #include "plan/spec.h"
@@ -198,7 +197,7 @@ cs_status cs_parameter_put(const cs_parameter *p, const double value[2], bool ty
                          count[1]);
 }
 
-cs_status cs_parameter_set(const cs_parameter *p, const char *value, cs_objective *objective)
+static cs_status set_value(const cs_parameter *p, const char *value, cs_objective *objective)
 {
     void *member = cs_parameter_member(p, objective);
     switch (p->kind) {
@@ -480,7 +479,7 @@ cs_status cs_objective_set(cs_objective *objective, const char *name, const char
 {
     int index = 0;
     cs_status status = cs_objective_parameter(objective->kind, name, value, &index);
-    return status == CS_OK ? cs_parameter_set(cs_parameter_table(index), value, objective) : status;
+    return status == CS_OK ? set_value(cs_parameter_table(index), value, objective) : status;
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): parts of a mixture are no mixtures */
@@ -496,7 +495,7 @@ cs_status cs_objective_complete(cs_objective *objective, unsigned set)
         int index = 0;
         *value++ = '\0';
         status = cs_objective_parameter(with.kind, item, value, &index);
-        if (status == CS_OK) status = cs_parameter_set(cs_parameter_table(index), value, &with);
+        if (status == CS_OK) status = set_value(cs_parameter_table(index), value, &with);
         const unsigned own = 1U << index;
         bool counted = (own & RATIO) && (set & COUNTED); /* they say the same thing */
         if (status == CS_OK && !(own & set) && !counted) *objective = with;

@@ -8,11 +8,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/rng.h"
-#include "base/status.h"
 #include "plan/objective.h"
 
 /** A plan of one length. */

@@ -15,7 +15,6 @@
  */
 #pragma once
 
-#include "base/status.h"
 #include "plan/plan.h"
 
 enum {

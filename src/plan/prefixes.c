@@ -1,5 +1,5 @@
-/* Objectives of a fixed order whose contexts are prefixes (objectives.md): ar, diverse-ar, offset-ar
- * and group-ar.
+/* Objectives of a fixed order whose contexts are prefixes (objectives.md): ar, diverse-ar, offset-ar,
+ * group-ar and prefix-lm.
  *
  * ar is offset-ar with a window of 1 and diverse-ar with one of t, so one loop over (prefix,
  * distance) serves all three; group-ar counts, for each prefix, the first group sizes that end a
@@ -201,6 +201,66 @@ static double group_predict_probability(const cs_objective *o, int64_t s)
     return silent ? (double)(s - 1) / (double)s : 1;
 }
 
+/* --- prefix-lm --- */
+
+/* prefix-lm: a prefix of n_0 tokens is given and read in both directions, the rest is predicted one
+ * token after another; n_0 is uniform in 1..s-1 (with an empty prefix in 0..s-1: F values).
+ *
+ * Token i is predicted from the i tokens before it wherever the prefix ends at or before i: under
+ * `token` weights P(S = {0..i-1}, k = i) is proportional to the number of such n_0, under `mask` to
+ * the sum of 1 / (s - n_0) over them.
+ */
+static void fill_prefix(int64_t given, cs_plan *plan)
+{
+    for (int64_t i = 0; i < plan->length; ++i) {
+        plan->group[i] = (int32_t)(i < given ? 0 : i - given + 1);
+    }
+    plan->groups = plan->length - given;
+}
+
+static cs_status count_given(const cs_objective *o, int64_t s, double *count)
+{
+    *count = (double)(s - cs_least_given(o));
+    return CS_OK;
+}
+
+static cs_status visit_given(cs_enumeration *e)
+{
+    int64_t s = e->plan.length, first = cs_least_given(e->objective);
+    cs_status status = CS_OK;
+    for (int64_t given = first; given < s && status == CS_OK; ++given) {
+        fill_prefix(given, &e->plan);
+        cs_plan_weigh(e->objective, &e->plan);
+        status = e->visit(e->ctx, &e->plan, 1 / (double)(s - first));
+    }
+    return status;
+}
+
+static cs_status sample_given(const cs_objective *o, cs_rng *rng, cs_plan *plan)
+{
+    int64_t first = cs_least_given(o);
+    fill_prefix(first + cs_rng_below(rng, plan->length - first), plan);
+    return CS_OK;
+}
+
+static cs_status pairs_of_given(const cs_objective *o, int64_t s, cs_pairs *pairs)
+{
+    bool mask = o->event_weight == CS_EVENT_MASK;
+    int64_t first = cs_least_given(o);
+    double plans = (double)(s - first);
+    cs_status status = cs_pairs_prefix_alloc(pairs, s, plans);
+    long double share = 0;
+    for (int64_t i = first; i < s && status == CS_OK; ++i) {
+        share += mask ? 1 / (long double)(s - i) : 1;
+        /* Sum of the shares: each prefix adds 1 (mask), or its s - n_0 tokens. */
+        long double total = mask ? plans : plans * (plans + 1) / 2;
+        cs_pairs_add(pairs, (cs_pairs_set){0, i}, i, (double)(share / total));
+    }
+    pairs->predicted = (plans + 1) / 2;
+    pairs->denominator = mask ? 0 : s - first;
+    return status;
+}
+
 /* --- rows --- */
 
 const cs_objective_row cs_row_AR = {
@@ -272,4 +332,20 @@ const cs_objective_row cs_row_GROUP_AR = {
     .pairs = pairs_of_groups,
     .predict_probability = group_predict_probability,
     .examples = "group-ar:t=1 group-ar:t=2 group-ar:t=3 group-ar:t=8",
+};
+
+const cs_objective_row cs_row_PREFIX_LM = {
+    .summary = "a prefix read in both directions, the rest autoregressively (UniLM, T5)",
+    .plans = "identity order, a prefix of n_0 tokens, n_0 uniform in 1..s-1, then singletons",
+    .note = "With --event-weight token the event S = {0..i-1}, k = i has weight proportional to i. "
+            "On the toy model the spectrum equals the one of `ar`.",
+    .source = "Dong et al. 2019",
+    .shape = CS_PAIRS_PREFIX,
+    .reads = CS_ROWS_SHIFTED,
+    .weighting = CS_WEIGHTS_TOKENS,
+    .count = count_given,
+    .visit = visit_given,
+    .sample = sample_given,
+    .pairs = pairs_of_given,
+    .examples = "prefix-lm",
 };

@@ -8,7 +8,6 @@
 #include "base/enum_names.h"
 #include "io/json.h"
 #include "io/number.h"
-#include "io/parse.h"
 #include "plan/mix_private.h"
 
 static cs_status given_twice(const char *key, const char *value)

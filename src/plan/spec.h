@@ -15,8 +15,6 @@
 
 #include <jansson.h>
 
-#include "base/status.h"
-#include "plan/objective.h"
 #include "plan/plan_file.h"
 
 /** Sets one parameter from text.

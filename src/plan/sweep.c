@@ -8,7 +8,6 @@
 
 #include "base/auto.h"
 #include "io/number.h"
-#include "io/parse.h"
 
 static const struct {
     const char *name;

@@ -8,7 +8,7 @@
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/vector_ops.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 
 static const double given_away = 0.4; /* of s0^2: see the header */
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "stats/student.h"
+#include "stats/moderated.h"
 
 void cs_interval_clip(const char *metric, double *low, double *high)
 {

@@ -45,12 +45,6 @@ static int64_t part_start(int64_t n, int64_t parts, int64_t i)
 
 /* --- packed operands -------------------------------------------------------------------------- */
 
-int64_t cs_cpu_packed_a(const cs_cpu_kernels *kernels, int64_t m, int64_t k)
-{
-    (void)kernels;
-    return m * k + SLACK;
-}
-
 int64_t cs_cpu_packed_b(const cs_cpu_kernels *kernels, int64_t n, int64_t k)
 {
     return cs_ceiling(n, kernels->cols) * kernels->cols * k + SLACK;
@@ -58,8 +52,8 @@ int64_t cs_cpu_packed_b(const cs_cpu_kernels *kernels, int64_t n, int64_t k)
 
 /* Rows are shared evenly among the panels: a panel of few rows would keep the vector unit waiting
  * for its own sums. */
-void cs_cpu_pack_a(const cs_cpu_kernels *kernels, int64_t m, int64_t k, const float *a, int64_t lda,
-                   bool along, float *out)
+static void cpu_pack_a(const cs_cpu_kernels *kernels, int64_t m, int64_t k, const float *a,
+                       int64_t lda, bool along, float *out)
 {
     int64_t panels = cs_ceiling(m, kernels->rows);
     if (!along && m > 0 && k > 0) {
@@ -177,7 +171,7 @@ static cs_status block(void *ctx, int64_t item, int worker)
         const float *a =
             p->a_along ? p->a + row * p->lda + t->k0 + k0 : p->a + (t->k0 + k0) * p->lda + row;
         if (pack) {
-            cs_cpu_pack_a(kernels, rows, steps, a, p->lda, p->a_along, packed);
+            cpu_pack_a(kernels, rows, steps, a, p->lda, p->a_along, packed);
         }
         const bool last = s == t->step_blocks - 1 && t->k0 + t->k == p->k;
         const int64_t group = t->after ? AFTER_PANELS * kernels->cols : to - from;

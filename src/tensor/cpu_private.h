@@ -202,17 +202,14 @@ typedef struct {
 } cs_cpu_product;
 cs_status cs_cpu_multiply(cs_cpu *cpu, const cs_cpu_product *product) CS_MUST_CHECK;
 
-/* Packed operands: A by panels of rows, B by panels of kernels->cols columns. */
-int64_t cs_cpu_packed_a(const cs_cpu_kernels *kernels, int64_t m, int64_t k); /* items */
 /* A row of n items in whole vectors. */
 static inline int64_t cs_cpu_wide(const cs_cpu_kernels *kernels, int64_t n)
 {
     const int64_t vector = kernels->cols / 2;
     return (n + vector - 1) / vector * vector;
 }
+/* Items of the packed operand B, by panels of kernels->cols columns. */
 int64_t cs_cpu_packed_b(const cs_cpu_kernels *kernels, int64_t n, int64_t k);
-void cs_cpu_pack_a(const cs_cpu_kernels *kernels, int64_t m, int64_t k, const float *a, int64_t lda,
-                   bool along, float *out);
 void cs_cpu_pack_b(const cs_cpu_kernels *kernels, int64_t n, int64_t k, const float *b, int64_t ldb,
                    bool along, float *out);
 

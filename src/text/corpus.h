@@ -435,12 +435,6 @@ const cs_corpus_source *cs_corpus_named(const char *source, const char **side);
 cs_status cs_corpus_side(const char *source, const char *name, const char *side,
                          cs_document_split *out) CS_MUST_CHECK;
 
-/** Reports a source that is neither a file nor a named corpus.
- *
- * \retval CS_ERR_INPUT always; suggests the most similar name
- */
-cs_status cs_corpus_unknown(const char *source) CS_MUST_CHECK;
-
 /** Path of the prepared form of a named corpus, below $COSPEC_CACHE, else $XDG_CACHE_HOME/cospec,
  * else ~/.cache/cospec. New memory (cs_free).
  *

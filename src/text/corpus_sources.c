@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
-#include "io/parse.h"
+#include "io/number.h"
 #include "io/prepared.h"
 #include "io/share.h"
 #include "text/corpus_builder_private.h"
@@ -173,7 +173,8 @@ static cs_text_format format_of(const char *path)
     return CS_FORMAT_AUTO;
 }
 
-cs_status cs_corpus_unknown(const char *source)
+/* Reports a source that is neither a file nor a named corpus. */
+static cs_status corpus_unknown(const char *source)
 {
     int count = 0;
     cs_hint hint = {0};
@@ -195,7 +196,7 @@ static cs_status read_path(const char *path, const cs_corpus_options *options, c
         return cs_corpus_read_directory(path, options, out);
     }
     if (!cs_path_exists(path)) {
-        return cs_corpus_unknown(path);
+        return corpus_unknown(path);
     }
     if (cs_has_suffix(path, ".npy")) {
         return cs_corpus_read_npy(path, options, out);

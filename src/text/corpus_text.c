@@ -9,8 +9,8 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
-#include "io/csv.h"
 #include "io/json.h"
+#include "io/table.h"
 #include "text/columns_private.h"
 #include "text/corpus_builder_private.h"
 

@@ -20,7 +20,7 @@
 #include "base/threads.h"
 #include "base/vector_ops.h"
 #include "io/json.h"
-#include "io/parse.h"
+#include "io/number.h"
 #include "text/synthetic_grammar_private.h"
 
 enum { MARKOV = 1, HMM = 2, GRAMMAR = 4, ALL = 7, MOST_STATES = 4096 };

@@ -1,5 +1,4 @@
-/* The object: vocabulary, roles, decoding. Encoding is encoder.c, the file tokenizer_read.c and
- * tokenizer_write.c. */
+/* The object: vocabulary, roles, decoding. Encoding is encoder.c, the file tokenizer_read.c. */
 #include "text/tokenizer.h"
 
 #include <string.h>

@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "io/file.h"
 #include "io/json.h"
-#include "io/parse.h"
+#include "io/number.h"
 #include "text/tokenizer_private.h"
 
 static const char CONFIG[] = "tokenizer_config.json", MAP[] = "special_tokens_map.json",

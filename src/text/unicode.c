@@ -23,8 +23,9 @@ static const void *find(const void *list, size_t count, size_t size, int32_t c)
     return bsearch(&c, list, count, size, compare);
 }
 
-/* utf8proc 2.8 is Unicode 15: what is in the list and has a category there has the same. */
-utf8proc_category_t cs_char_category(int32_t c)
+/* The general category used by regular expressions of the package (Unicode 16).
+ * utf8proc 2.8 is Unicode 15: what is in the list and has a category there has the same. */
+static utf8proc_category_t char_category(int32_t c)
 {
     const bool later = UTF8PROC_VERSION_MAJOR > 2 || UTF8PROC_VERSION_MINOR > 8;
     const utf8proc_category_t category = utf8proc_category(c);
@@ -74,7 +75,7 @@ bool cs_char_is_wordly(int32_t c)
     if (c < 0x80) {
         return is_ascii_letter(c);
     }
-    utf8proc_category_t category = cs_char_category(c);
+    utf8proc_category_t category = char_category(c);
     return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_ME;
 }
 
@@ -151,7 +152,7 @@ bool cs_char_is_word(int32_t c)
     if (c < 0x80) {
         return is_ascii_letter(c) || (c >= '0' && c <= '9') || c == '_';
     }
-    utf8proc_category_t category = cs_char_category(c);
+    utf8proc_category_t category = char_category(c);
     return (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NL) ||
            category == UTF8PROC_CATEGORY_PC || (c >= 0x24B6 && c <= 0x24E9) ||
            (c >= 0x1F130 && c <= 0x1F149) || (c >= 0x1F150 && c <= 0x1F169) ||
@@ -166,7 +167,7 @@ cs_char_class cs_char_class_of(int32_t c)
                : cs_char_is_space(c)  ? CS_CHAR_SPACE
                                       : CS_CHAR_OTHER;
     }
-    utf8proc_category_t category = cs_char_category(c);
+    utf8proc_category_t category = char_category(c);
     if (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO) {
         return CS_CHAR_LETTER;
     }

@@ -11,9 +11,6 @@ typedef struct {
     int32_t first, last;
 } cs_char_range;
 
-/* The general category used by regular expressions of the package (Unicode 16). */
-utf8proc_category_t cs_char_category(int32_t c);
-
 /* Characters whose category differs from Unicode 14, in order; CN: they are newer still. */
 typedef struct {
     cs_char_range range;

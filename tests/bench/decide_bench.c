@@ -14,7 +14,7 @@
 
 #include "base/rng.h"
 #include "stats/decide.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 
 enum { MOST_SIDES = 30 };
 enum { OWN, MODERATED, POOLED, RULE, RULES };

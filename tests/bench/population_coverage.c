@@ -17,7 +17,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "plan/spec.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 #include "text/synthetic.h"
 
 typedef struct {

@@ -337,6 +337,7 @@ test_rounds_and_additions() {
     # another version's step is run again unless --any-version keeps it; one whose command is another is run in any case
     sed -i 's/"commit": "[^"]*"/"commit": "0.0.0 old"/' r/c-3/step.json r/d/step.json
     sed -i 's/--classes 3"/--classes 8"/' s.json
+    exits 0 "$COSPEC" $run --resume --any-version --dry-run --csv && [ "$(sed 1d out | cut -d, -f1)" = d ] || { fail "any version, dry run: $(cat out err)"; return 1; }
     exits 0 "$COSPEC" $run --resume --any-version && [ "$(sed -n 's/^\[[^]]*\] \([^:]*\):.*/\1/p' err)" = d ] || { fail "any version: $(cat err)"; return 1; }
     exits 0 "$COSPEC" $run --resume && [ "$(sed -n 's/^\[[^]]*\] \([^:]*\):.*/\1/p' err)" = c-3 ] || fail "old: $(cat err)"
 }

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "analysis/measures/answer_scores.h"
-#include "analysis/theorems/row_labels.h"
+#include "analysis/theorems/theorems.h"
 #include "base/auto.h"
 #include "base/mem.h"
 #include "cooc/context.h"
@@ -10,7 +10,6 @@
 #include "image/picture.h"
 #include "io/gzip.h"
 #include "io/number.h"
-#include "io/parse.h"
 #include "io/table.h"
 #include "plan/expression.h"
 #include "plan/plan_file.h"

@@ -1,4 +1,4 @@
-"""Shared by the oracles: running the program, reporting checks, reading spectra."""
+"""Shared by the oracles: running the program, reporting checks, reading spectra. It precedes transformers, whose environment it sets."""
 import json
 import os
 import subprocess
@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 
+os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TRANSFORMERS_VERBOSITY="error", TOKENIZERS_PARALLELISM="false")
 COSPEC = os.environ.get("COSPEC", "build/release/cospec")
 ZERO = 1e-9  # singular values below it count as zero
 

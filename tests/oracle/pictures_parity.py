@@ -9,19 +9,18 @@ import subprocess
 import sys
 import tempfile
 
-os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TRANSFORMERS_VERBOSITY="error")
-
 import numpy as np
+from harness import Checks, cospec
 import torch
 import transformers
 
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden", "pictures")
-COSPEC = os.environ.get("COSPEC", "cospec")
 SIZES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24,
          "image_size": 8, "patch_size": 2, "num_channels": 3, "layer_norm_eps": 1e-6}
 DECODER = {"decoder_hidden_size": 12, "decoder_num_hidden_layers": 2, "decoder_num_attention_heads": 3,
            "decoder_intermediate_size": 20, "mask_ratio": 0.75}
 TOLERANCE = 1e-5
+checks = Checks("pictures")
 
 
 def models():
@@ -79,19 +78,14 @@ def golden():
                     for key, value in reference(model, pixels).items()})
 
 
-def run(*arguments):
-    done = subprocess.run([COSPEC, *arguments], capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"not ok cospec {' '.join(arguments)}: {done.stderr.strip()}")
-
-
-def report(name, difference):
-    print(f"{'ok' if difference < TOLERANCE else 'not ok'} {name}: {difference:.2g}")
+def near(ours, theirs):
+    off = np.abs(ours - theirs).max()
+    return None if off < TOLERANCE else f"off by {off:.2g}"
 
 
 def states_of(folder):
     shutil.rmtree("states", ignore_errors=True)
-    run("features", folder, "pictures.npy", "--pooling", "none", "-o", "states")
+    cospec("features", folder, "pictures.npy", pooling="none", o="states")
     return np.stack([np.load(f"states/layer-{layer}.npy") for layer in range(3)])
 
 
@@ -101,20 +95,20 @@ def read():
         base = getattr(model, "vit", model)
         if name != "mae":
             theirs = reference(model, pictures())["states"].reshape(3, -1, 16)
-            report(f"states of {name}", np.abs(theirs - states_of(name)).max())
+            checks.run(f"states of {name}", near, states_of(name), theirs)
 
 
 def write():
     """A model that cospec trained is loaded by the classes without a missing tensor, and computes the same."""
     train = ["train", "--corpus", "pictures.npy", "--objective", "masked", "--mask-ratio", "0.5", "--arch", "vit",
              "--patch", "2", "--width", "16", "--layers", "2", "--heads", "2", "--batch", "2", "--steps", "3"]
-    run(*train, "-o", "one")
-    run(*train, "--decoder-layers", "1", "--target", "normalised", "-o", "two")
+    cospec(*train, o="one")
+    cospec(*train, decoder_layers=1, target="normalised", o="two")
     for name, cls in (("one", transformers.ViTModel), ("two", transformers.ViTMAEForPreTraining)):
         model, info = cls.from_pretrained(name, output_loading_info=True)
         missing = [key for key in info["missing_keys"] if "pooler" not in key]
         if missing or info["mismatched_keys"]:
-            print(f"not ok {cls.__name__}: lacks {missing} {info['mismatched_keys']}")
+            checks.fail(cls.__name__, f"lacks {missing} {info['mismatched_keys']}")
             continue
         base = getattr(model, "vit", model).double().eval()
         if name == "two":
@@ -123,7 +117,7 @@ def write():
         with torch.no_grad():
             keys = {"noise": torch.arange(16).double().repeat(3, 1)} if name == "two" else {}
             last = base(tensor_of(pictures()), **keys).last_hidden_state
-        report(f"{cls.__name__} of cospec's files", np.abs(last.numpy().reshape(-1, 16) - states_of(name)[2]).max())
+        checks.run(f"{cls.__name__} of cospec's files", near, states_of(name)[2], last.numpy().reshape(-1, 16))
 
 
 def main():
@@ -137,6 +131,7 @@ def main():
         np.save("pictures.labels.npy", np.array([0, 1, 2]))
         read()
         write()
+    checks.exit()
 
 
 main()

@@ -11,17 +11,13 @@ import subprocess
 import sys
 import tempfile
 
-os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TRANSFORMERS_VERBOSITY="error")
-
 import numpy as np
+from harness import COSPEC, Checks
 import PIL
 import torch
 import transformers
 from PIL import Image
 
-from harness import Checks
-
-COSPEC = os.environ.get("COSPEC", "build/release/cospec")
 TOLERANCE = 1e-5
 CLASSES = ["ViTImageProcessor", "DeiTImageProcessor", "BitImageProcessor", "CLIPImageProcessor"]
 checks = Checks("processor")

@@ -15,38 +15,22 @@ areas=${*:-toy cooc svd verify verify43 connectivity feature_connectivity multip
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 
-# Runs one area's script; a line "skip" when its Python lacks what it needs.
+# Runs one area's script; a line "skip" when its Python lacks what it needs (Debian: python3-sklearn, python3-pandas; the rest is PyPI's).
 run_area() {
-    if [ -f "$here/$1_oracle.py" ]; then
-        with=$PYTHON
+    script=$here/$1_parity.py with=$TORCH_PYTHON
+    [ -f "$script" ] || { script=$here/$1_oracle.py with=$PYTHON; }
+    needs='numpy, scipy, sklearn'
+    case $1 in
+        model) needs='numpy, torch' ;;
+        huggingface | published | skipped_keys | pictures) needs='numpy, torch, transformers, safetensors' ;;
+        processor) needs='numpy, torch, transformers, safetensors, PIL' ;;
+        features | finetune | spans) needs='numpy, torch, transformers, safetensors, tokenizers' ;;
+        tokenizer_folder) needs='numpy, tokenizers, transformers' with=$TORCH_PYTHON ;;
         # Hugging Face's packages come from PyPI, seldom to Debian's Python.
-        if [ "${1%_kinds}" = tokenizer ] && ! "$PYTHON" -c 'import tokenizers' 2>/dev/null &&
-            "$TORCH_PYTHON" -c 'import numpy, tokenizers' 2>/dev/null; then
-            with=$TORCH_PYTHON
-        fi
-        if [ "$1" = tokenizer_folder ]; then with=$TORCH_PYTHON; fi # it needs transformers
-        if [ "$1" = tables ] && ! "$PYTHON" -c 'import pandas' 2>/dev/null; then
-            echo "skip $1: $PYTHON lacks pandas (Debian: python3-pandas)"
-            return 0
-        fi
-        if [ "$with" = "$PYTHON" ] && ! "$PYTHON" -c 'import numpy, scipy, sklearn' 2>/dev/null; then
-            echo "skip $1: $PYTHON lacks numpy, scipy or scikit-learn (Debian: python3-sklearn)"
-            return 0
-        fi
-        "$with" "$here/$1_oracle.py"
-    else
-        case $1 in
-            huggingface | published | skipped_keys | pictures) needs='numpy, torch, transformers, safetensors' ;;
-            processor) needs='numpy, torch, transformers, safetensors, PIL' ;;
-            features | finetune | spans) needs='numpy, torch, transformers, safetensors, tokenizers' ;;
-            *) needs='numpy, torch' ;;
-        esac
-        if ! "$TORCH_PYTHON" -c "import $needs" 2>/dev/null; then
-            echo "skip $1: $TORCH_PYTHON lacks one of $needs"
-            return 0
-        fi
-        "$TORCH_PYTHON" "$here/$1_parity.py"
-    fi
+        tokenizer | tokenizer_kinds) needs='numpy, tokenizers'; "$with" -c 'import tokenizers' 2> /dev/null || with=$TORCH_PYTHON ;;
+        tables) needs='numpy, scipy, sklearn, pandas' ;;
+    esac
+    if "$with" -c "import $needs" 2> /dev/null; then "$with" "$script"; else echo "skip $1: $with lacks one of $needs"; fi
 }
 
 for area in $areas; do

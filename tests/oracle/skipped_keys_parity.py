@@ -14,19 +14,16 @@ import subprocess
 import sys
 import tempfile
 
-os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TRANSFORMERS_VERBOSITY="error")
-
 import numpy as np
+from harness import COSPEC, Checks
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
-from harness import Checks
-
 checks = Checks("skipped_keys")
 here = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(here, "..", "..")
-COSPEC = os.path.abspath(os.environ.get("COSPEC", "build/release/cospec"))
+COSPEC = os.path.abspath(COSPEC)
 TEXT = os.path.join(ROOT, "tests", "golden", "models")
 TOLERANCE = 1e-4
 # Keys that only name, or that other keys of the same file have to follow.

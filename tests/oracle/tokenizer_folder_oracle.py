@@ -10,20 +10,13 @@ import subprocess
 import sys
 import tempfile
 
-os.environ["TOKENIZERS_PARALLELISM"] = "false"
-from harness import Checks
+from harness import COSPEC, Checks
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
+from transformers import AutoTokenizer
+from transformers.utils import logging
 
-checks = Checks("tokenizer_folder")
-try:
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
-    from transformers import AutoTokenizer
-    from transformers.utils import logging
-except ImportError as missing:
-    checks.skip("all", f"{sys.executable}: {missing}")
-    sys.exit(0)
 logging.set_verbosity_error()
-
-COSPEC = os.environ.get("COSPEC", "build/release/cospec")
+checks = Checks("tokenizer_folder")
 TOKENS = ["<a>", "<b>", "[C]", "<|d|>", "<mask>", "<s>", "</s>", "<pad>", "<unk>", "<E>", "ab", "the"]
 NAMES = ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token", "image_token", "eot_token"]
 

@@ -19,17 +19,10 @@ import tempfile
 import time
 from collections import Counter
 
-os.environ["TOKENIZERS_PARALLELISM"] = "false"
-from harness import Checks
+from harness import COSPEC, Checks
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-try:
-    from tokenizers import (AddedToken, Regex, Tokenizer, decoders, models, normalizers,
-                            pre_tokenizers, processors, trainers)
-except ImportError as missing:
-    Checks("tokenizer_kinds").skip("all", f"{sys.executable}: {missing}")
-    sys.exit(0)
-
-LIBRARY = os.path.join(os.path.dirname(os.environ.get("COSPEC", "build/release/cospec")), "libcospec.so")
+LIBRARY = os.path.join(os.path.dirname(COSPEC), "libcospec.so")
 
 # --- lines ---
 

@@ -16,13 +16,7 @@ import tempfile
 import unicodedata
 
 from harness import Checks, cospec
-
-try:
-    from tokenizers import (AddedToken, Regex, Tokenizer, decoders, models, normalizers,
-                            pre_tokenizers, processors, trainers)
-except ImportError as missing:
-    Checks("tokenizer").skip("all", f"{sys.executable}: {missing}")
-    sys.exit(0)
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
 BERT = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
