@@ -284,14 +284,13 @@ static cs_status take_pictures(const char *pictures, json_t *json)
 
 static cs_status read_study(cs_args *args, cs_study_job *j)
 {
-    const char *given = cs_args_text(args, "output"), *pictures = cs_args_text(args, "pictures");
+    const char *given = cs_args_text(args, "output"), *scale = cs_args_text(args, "scale");
+    const char *dir = given ? given : "results", *pictures = cs_args_text(args, "pictures");
     json_t *json = NULL;
+    if (!pictures) return cs_study_read(j->steps, dir, scale, &j->study);
     cs_status status = cs_json_read(j->steps, &json);
-    if (status == CS_OK && pictures) status = take_pictures(pictures, json);
-    if (status == CS_OK)
-        return cs_blame(
-            cs_study_of(&json, given ? given : "results", cs_args_text(args, "scale"), &j->study),
-            "%s", j->steps);
+    if (status == CS_OK) status = take_pictures(pictures, json);
+    if (status == CS_OK) return cs_blame(cs_study_of(&json, dir, scale, &j->study), "%s", j->steps);
     json_decref(json);
     return status;
 }
@@ -329,9 +328,9 @@ static const cs_opt study_options[] = {
             "Size of the study. The shared study has smoke (2 minutes on 2 cores, decides no "
             "claim), cpu (20 minutes) and gpu (hours on one GPU). Default: cpu."),
     CS_TEXT("pictures", "DIR", NULL,
-            "Run the study of images (plots/images.json) on these images in place of glyphs: a "
-            "directory of CIFAR-10 files, or one with a directory of images for each class, all of "
-            "one size. Claims that need other corpora are left out."),
+            "Run plots/images.json on these images in place of glyphs: CIFAR-10 files, or a "
+            "directory of images of one size for each class. Claims that need other corpora are "
+            "left out."),
     CS_TEXT("template", "FILE", NULL,
             "Template of the report. Default: the shared plots/report.html, with --claims "
             "plots/claims.html."),
