@@ -322,12 +322,10 @@ static void put_differences(const cs_report *r, const cs_study_claim *c)
 /* Of whom the study has no longer run, and of whom the paper has no number. */
 static void put_unknown(FILE *out, const cs_study_claim *c)
 {
-    const cs_claim_point *p = cs_claim_last(c);
     const char *baselines = cs_claim_baselines(c);
     if (baselines && strcmp(baselines, "checked") != 0 && c->verdict != CS_CLAIM_UNDERTRAINED)
         cs_html_put(out, " <small>(baseline %)</small>", baselines);
-    if (c->no_effect && p && c->verdict == CS_CLAIM_EQUIVALENT)
-        cs_html_put(out, " <small>(no effect of a paper: %)</small>", c->no_effect);
+    if (c->no_effect) cs_html_put(out, " <small>(no effect of a paper: %)</small>", c->no_effect);
 }
 
 /* "; 12 seeds a side would suffice" */
