@@ -120,7 +120,7 @@ static cs_status put_invariant(position_distribution *b)
     const cs_pairs *pairs = b->pairs;
     int64_t s = pairs->length;
     double diagonal = 0, off_diagonal = 0, n = (double)s;
-    cs_dense gram = {0};
+    CS_AUTO(cs_dense) gram = {0};
     double *value = cs_pool_take(&b->pool, s, sizeof *value);
     cs_status status = value ? cs_dense_init(&gram, s, s) : CS_ERR_MEMORY;
     if (status != CS_OK) return status;
@@ -151,7 +151,6 @@ static cs_status put_invariant(position_distribution *b)
         }
         b->mass[b->rows - s + j] = 1;
     }
-    cs_dense_free(&gram);
     return status;
 }
 
@@ -454,7 +453,7 @@ static void add_set(const cs_pairs *pairs, const double *target, int64_t first, 
 
 cs_status cs_toy_floor(const cs_toy *toy, double *floor, bool *met)
 {
-    cs_pairs pairs = {0};
+    CS_AUTO(cs_pairs) pairs = {0};
     const int64_t s = toy->length;
     cs_status status = cs_toy_check(toy);
     if (status == CS_OK && toy->objective.empty_prefix != CS_PREFIX_NONE)
@@ -476,6 +475,5 @@ cs_status cs_toy_floor(const cs_toy *toy, double *floor, bool *met)
         }
         add_set(&pairs, target, e, next, floor, met);
     }
-    cs_pairs_free(&pairs);
     return status;
 }

@@ -280,8 +280,8 @@ static cs_status by_gram(const cs_csr *narrow, cs_toy_values *values, cs_toy_spe
 
 cs_status cs_toy_enumerate(const cs_toy *toy, int64_t limit, cs_toy_spectrum *out)
 {
-    cs_labelled full = {0};
-    cs_csr abar = {0}, turned = {0};
+    CS_AUTO(cs_labelled) full = {0};
+    CS_AUTO(cs_csr) abar = {0}, turned = {0};
     cs_toy_values values = {0};
     cs_status status = cs_toy_matrix(toy, limit, &full);
     status = status == CS_OK ? cs_normalise(&full.a, &abar, NULL, NULL) : status;
@@ -304,8 +304,5 @@ cs_status cs_toy_enumerate(const cs_toy *toy, int64_t limit, cs_toy_spectrum *ou
     }
 done:
     cs_free(values.value);
-    cs_labelled_free(&full);
-    cs_csr_free(&abar);
-    cs_csr_free(&turned);
     return status;
 }

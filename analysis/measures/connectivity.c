@@ -70,8 +70,8 @@ static cs_status cut_by(const cs_csr *a, const second_triplet *s, cs_cut *out)
                   .residual = s->residual,
                   .lower = (1.0 - s->sigma) / 2.0,
                   .upper = sqrt(fmax(0.0, 1.0 - s->sigma * s->sigma))};
-    cs_csr at = {0};
-    cs_pool pool = {0};
+    CS_AUTO(cs_csr) at = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_status status = CS_OK;
     if (a->gram) { /* the graph's contexts are not available */
         cut.sweep = cut.sweep_volume = NAN;
@@ -82,26 +82,23 @@ static cs_status cut_by(const cs_csr *a, const second_triplet *s, cs_cut *out)
     cs_scored *order = cs_pool_take(&pool, nodes, sizeof *order);
     uint8_t *row = cs_pool_take(&pool, a->rows, 1), *col = cs_pool_take(&pool, a->cols, 1);
     status = pool.status;
-    if (status != CS_OK || (status = cs_csr_transpose(a, &at)) != CS_OK) goto done;
+    if (status != CS_OK || (status = cs_csr_transpose(a, &at)) != CS_OK) return status;
     for (int64_t i = 0; i < a->rows; ++i) {
         order[i] = (cs_scored){s->u ? s->u[i] / sqrt(s->row_mass[i]) : 0.0, i};
     }
     for (int64_t j = 0; j < a->cols; ++j) {
         order[a->rows + j] = (cs_scored){s->v ? s->v[j] / sqrt(s->col_mass[j]) : 0.0, a->rows + j};
     }
-    if ((status = cs_scored_sort(nodes, order)) != CS_OK) goto done;
+    if ((status = cs_scored_sort(nodes, order)) != CS_OK) return status;
     sweep(a, &at, s, order, row, col, &cut);
     *out = cut;
-done:
-    cs_pool_free(&pool);
-    cs_csr_free(&at);
     return status;
 }
 
 cs_status cs_cut_of(const cs_csr *a, const cs_connectivity_options *options, cs_cut *out)
 {
     cs_status status;
-    cs_spectrum spectrum = {0};
+    CS_AUTO(cs_spectrum) spectrum = {0};
     int64_t smaller = a->rows < a->cols ? a->rows : a->cols;
     cs_spectrum_options so = *options;
     so.k = smaller < 2 ? smaller : 2;
@@ -110,14 +107,14 @@ cs_status cs_cut_of(const cs_csr *a, const cs_connectivity_options *options, cs_
     so.progress = NULL;
     if ((status = cs_spectrum_of(a, &so, &spectrum)) != CS_OK ||
         (status = cs_spectrum_require(&spectrum)) != CS_OK) {
-        goto done;
+        return status;
     }
     if (spectrum.input.components != 1 || spectrum.input.zero_rows + spectrum.input.zero_cols > 0) {
         status = cs_fail(
             CS_ERR_INPUT,
             "the sweep cut needs one component without empty rows or columns, got %lld components",
             (long long)spectrum.input.components);
-        goto done;
+        return status;
     }
     second_triplet second = {.row_mass = spectrum.input.row_mass,
                              .col_mass = spectrum.input.col_mass,
@@ -130,8 +127,6 @@ cs_status cs_cut_of(const cs_csr *a, const cs_connectivity_options *options, cs_
         second.v = spectrum.v.data + spectrum.v.ld;
     }
     status = cut_by(a, &second, out);
-done:
-    cs_spectrum_free(&spectrum);
     return status;
 }
 
@@ -153,7 +148,7 @@ static void heaviest_free(heaviest *h)
 
 static cs_status heaviest_of(const cs_csr *a, const cs_components *parts, heaviest *out)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     double *mass = cs_pool_take(&pool, parts->count, sizeof *mass);
     int32_t *col_map = cs_pool_take(&pool, a->cols, sizeof *col_map);
     heaviest h = {.row = cs_alloc(a->rows, sizeof *h.row), .col = cs_alloc(a->cols, sizeof *h.col)};
@@ -186,7 +181,6 @@ static cs_status heaviest_of(const cs_csr *a, const cs_components *parts, heavie
     status = cs_csr_select(a, h.rows, h.row, col_map, (int32_t)h.cols, &h.a);
     h.a.gram = a->gram;
 done:
-    cs_pool_free(&pool);
     return CS_DELIVER(status, out, h, heaviest_free);
 }
 
@@ -239,7 +233,7 @@ cs_status cs_connectivity_of(const cs_csr *a, const cs_connectivity_options *opt
 {
     cs_status status;
     cs_connectivity result = {0};
-    cs_components parts = {0};
+    CS_AUTO(cs_components) parts = {0};
     heaviest part = {.rows = 0};
     if ((status = cs_csr_check(a, true)) != CS_OK ||
         (status = cs_components_of(a, &parts)) != CS_OK) {
@@ -270,7 +264,6 @@ cs_status cs_connectivity_of(const cs_csr *a, const cs_connectivity_options *opt
                  : result.spectrum.k > parts.count   ? 1.0 - result.spectrum.sigma[parts.count]
                                                      : 1.0;
 done:
-    cs_components_free(&parts);
     heaviest_free(&part);
     return CS_DELIVER(status, out, result, cs_connectivity_free);
 }

@@ -82,7 +82,7 @@ cs_status cs_two_nn_of(const cs_rows *all, double discard, int threads, const cs
         return cs_fail(CS_ERR_USAGE, "discarded share %g is not in [0, 1)", discard);
     }
     const int64_t n = all->rows;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_rows rows = *all;
     double *first = cs_pool_take(&pool, n, sizeof *first);
     double *second = cs_pool_take(&pool, n, sizeof *second);
@@ -90,10 +90,10 @@ cs_status cs_two_nn_of(const cs_rows *all, double discard, int threads, const cs
     if (status == CS_OK && n >= 3) status = distinct_rows(all, &pool, &rows);
     if (status == CS_OK && n >= 3 && rows.rows < 3) {
         *out = (cs_two_nn){.dimension = NAN, .duplicates = n - rows.rows};
-        goto done;
+        return status;
     }
     if (status == CS_OK) status = cs_nearest_two(&rows, threads, progress, first, second);
-    if (status != CS_OK) goto done;
+    if (status != CS_OK) return status;
     int64_t kept = 0;
     for (int64_t i = 0; i < rows.rows; ++i) {
         if (first[i] > 0.0) { /* not if it has drowned in rounding */
@@ -111,8 +111,6 @@ cs_status cs_two_nn_of(const cs_rows *all, double discard, int threads, const cs
     }
     double dimension = xx > 0.0 ? xy / xx : NAN; /* all ratios are 1: no scale */
     *out = (cs_two_nn){.dimension = dimension, .used = used, .duplicates = n - rows.rows};
-done:
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -181,9 +179,9 @@ cs_status cs_isotropy_of(const cs_rows *rows, bool raw, int threads, cs_isotropy
 {
     const int64_t d = rows->cols, n = rows->rows, chunks = (n + CHUNK - 1) / CHUNK;
     const cs_gram_options options = {.wide = true, .threads = threads};
-    cs_gram g = {0};
-    cs_dense vectors = {0};
-    cs_pool pool = {0};
+    CS_AUTO(cs_gram) g = {0};
+    CS_AUTO(cs_dense) vectors = {0};
+    CS_AUTO(cs_pool) pool = {0};
     partition p = {.rows = rows, .scale = 1.0, .stride = 3 * d + 1};
     int64_t counted;
     cs_threads_blas_hold(true); /* its bits depend on them; chunks are the parallel items */
@@ -203,9 +201,6 @@ cs_status cs_isotropy_of(const cs_rows *rows, bool raw, int threads, cs_isotropy
     if (status == CS_OK) combine(&p, chunks, out);
 done:
     cs_threads_blas_hold(false);
-    cs_pool_free(&pool);
-    cs_dense_free(&vectors);
-    cs_gram_free(&g);
     return status;
 }
 

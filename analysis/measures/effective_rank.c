@@ -209,7 +209,7 @@ static cs_status solve(void *ctx, int64_t item)
 {
     const study *s = ctx;
     problem *p = &s->problem[item];
-    cs_dense total = {0};
+    CS_AUTO(cs_dense) total = {0};
     int64_t below = 0;
     cs_status status =
         cs_gram_without(s->g, s->all, p->without, s->options->centred, &total, &p->point.rows);
@@ -233,7 +233,6 @@ static cs_status solve(void *ctx, int64_t item)
         w->lambda = lambda;
         lambda = NULL;
     }
-    cs_dense_free(&total);
     return status;
 }
 
@@ -370,8 +369,8 @@ cs_status cs_effective_rank_of(const cs_gram *g, const cs_rank_options *options,
     const int64_t blocks = g->groups, most = blocks < CS_RANK_PARTS ? blocks : CS_RANK_PARTS;
     const bool jackknife = options->jackknife && blocks > 1;
     cs_effective_rank r = {.rows = g->total, .cols = g->cols, .blocks = blocks};
-    cs_gram_all all = {0};
-    cs_pool pool = {0};
+    CS_AUTO(cs_gram_all) all = {0};
+    CS_AUTO(cs_pool) pool = {0};
     r.parts = jackknife && most >= 3 ? most : 0;
     const int64_t pairs = 1 + (jackknife ? blocks : 0), curve = pairs + r.parts * (r.parts + 1) / 2;
     int64_t *at = cs_pool_take(&pool, blocks, sizeof *at);
@@ -403,8 +402,6 @@ cs_status cs_effective_rank_of(const cs_gram *g, const cs_rank_options *options,
     if (jackknife && (status = fill_corrected(&s, p + 1, p + pairs, &r)) != CS_OK) goto done;
     fill_guard(g, &r);
 done:
-    cs_gram_all_free(&all);
-    cs_pool_free(&pool);
     return CS_DELIVER(status, out, r, cs_effective_rank_free);
 }
 

@@ -217,7 +217,7 @@ static cs_status measure(study *s, int64_t without, double value[CS_FEATURE_MEAS
     if (total == 0) {
         return CS_OK;
     }
-    cs_top_pairs top = {0};
+    CS_AUTO(cs_top_pairs) top = {0};
     const cs_rows rows = cs_rows_of_f32(m, s->d, s->y, s->name);
     const double share = (double)s->pairs * (double)total / (double)s->total;
     const cs_top_pairs_options options = {.count = share < 1.0 ? 1 : (int64_t)llround(share),
@@ -244,7 +244,6 @@ static cs_status measure(study *s, int64_t without, double value[CS_FEATURE_MEAS
     if (whole) {
         whole->zeros = top.zeros;
     }
-    cs_top_pairs_free(&top);
     return CS_OK;
 }
 

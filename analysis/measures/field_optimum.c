@@ -16,13 +16,13 @@
 cs_status cs_field_predict(const cs_field_places *of, double *weights, double *error)
 {
     const int64_t count = of->count, targets = of->targets;
-    cs_dense c = {0}, to = {0};
+    CS_AUTO(cs_dense) c = {0}, to = {0};
     int n = 0, m = 0;
     cs_status status = cs_blas_int(count, "places seen", &n);
     if (status == CS_OK) status = cs_blas_int(targets, "targets", &m);
     if (status == CS_OK) status = cs_dense_init(&c, count, count);
     if (status == CS_OK) status = cs_dense_init(&to, count, targets);
-    if (status != CS_OK) goto done;
+    if (status != CS_OK) return status;
     for (int64_t a = 0; a < count; ++a) {
         for (int64_t b = 0; b < count; ++b) {
             c.data[a + b * c.ld] =
@@ -35,7 +35,7 @@ cs_status cs_field_predict(const cs_field_places *of, double *weights, double *e
     }
     if (n > 0 && LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', n, c.data, n) != 0) {
         status = cs_fail(CS_ERR_USAGE, "a patch is listed twice among the %d visible patches", n);
-        goto done;
+        return status;
     }
     if (n > 0) {
         (void)LAPACKE_dtrtrs(LAPACK_COL_MAJOR, 'L', 'N', 'N', n, m, c.data, n, to.data, n);
@@ -53,9 +53,6 @@ cs_status cs_field_predict(const cs_field_places *of, double *weights, double *e
             weights[i] = to.data[i]; /* column t is row t of W */
         }
     }
-done:
-    cs_dense_free(&c);
-    cs_dense_free(&to);
     return status;
 }
 

@@ -492,7 +492,7 @@ cs_status cs_population_truth(const cs_corpus *corpus, const cs_population_plan 
                               cs_population_rows *rows, char **why)
 {
     cs_corpus texts = {0};
-    cs_cooc cooc = {0};
+    CS_AUTO(cs_cooc) cooc = {0};
     CS_AUTO(cs_population_rows) truth = {0};
     cs_cooc_options build = plan->build;
     if (!cs_synthetic_named(corpus->name)) {
@@ -518,7 +518,6 @@ cs_status cs_population_truth(const cs_corpus *corpus, const cs_population_plan 
         rows->row[rows->count] = truth.row[i];
         rows->row[rows->count++].estimate = "population";
     }
-    cs_cooc_free(&cooc);
     cs_corpus_free(&texts);
     return status;
 }

@@ -353,16 +353,16 @@ cs_status cs_similarity_of(const cs_rows *a, const cs_rows *b, const cs_similari
     const cs_gram_options gram = {
         .wide = true, .threads = options->threads, .progress = options->progress};
     cs_similarity s = {.rows = n};
-    cs_gram g = {0};
-    cs_dense total = {0};
-    cs_pool pool = {0};
+    CS_AUTO(cs_gram) g = {0};
+    CS_AUTO(cs_dense) total = {0};
+    CS_AUTO(cs_pool) pool = {0};
     division rows = {.blocks = options->blocks < 1 ? 1 : options->blocks < n ? options->blocks : n};
     int64_t counted;
     rows.order = cs_pool_take(&pool, n, sizeof *rows.order);
     rows.start = cs_pool_take(&pool, rows.blocks + 1, sizeof *rows.start);
     if (rows.start) cs_row_order(options->block, n, rows.blocks, rows.order, rows.start);
     cs_threads_blas_hold(true); /* the bits of BLAS depend on its threads; Gram blocks are ours */
-    double *x = d > INT64_MAX / 8 / n ? NULL : cs_alloc(n * d, sizeof *x);
+    CS_AUTO_FREE double *x = d > INT64_MAX / 8 / n ? NULL : cs_alloc(n * d, sizeof *x);
     cs_rows both = cs_rows_of_f64(n, d, x, a->name);
     status = x && rows.start ? read_sides(a, b, rows.order, x) : CS_ERR_MEMORY;
     if (status != CS_OK || (status = cs_gram_init(d, 1, &gram, &g)) != CS_OK ||
@@ -373,10 +373,6 @@ cs_status cs_similarity_of(const cs_rows *a, const cs_rows *b, const cs_similari
     }
 done:
     cs_threads_blas_hold(false);
-    cs_dense_free(&total);
-    cs_gram_free(&g);
-    cs_free(x);
-    cs_pool_free(&pool);
     return CS_DELIVER(status, out, s, cs_similarity_free);
 }
 

@@ -73,13 +73,13 @@ static cs_status naive_bayes(const cs_corpus *corpus, const document_list *train
                              const document_list *test, cs_spectral_probe_score *out)
 {
     const int64_t classes = corpus->labels, vocab = corpus->vocab;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     double *log_p = cs_pool_take(&pool, classes * vocab, sizeof *log_p);
     double *prior = cs_pool_take(&pool, classes, sizeof *prior);
     double *total = cs_pool_take(&pool, classes, sizeof *total);
     int64_t right = 0;
     cs_status status = pool.status;
-    if (status != CS_OK) goto done;
+    if (status != CS_OK) return status;
     for (int64_t i = 0; i < train->count; ++i) {
         int64_t d = train->document[i], c = train->label[i];
         prior[c] += 1;
@@ -108,15 +108,13 @@ static cs_status naive_bayes(const cs_corpus *corpus, const document_list *train
         right += best == test->label[i];
     }
     *out = score_of(right, test->count);
-done:
-    cs_pool_free(&pool);
     return status;
 }
 
 static cs_status classify(const cs_dense *x, const document_list *train, const cs_dense *y,
                           const document_list *test, int64_t classes, cs_spectral_probe_score *out)
 {
-    cs_ridge ridge = {0};
+    CS_AUTO(cs_ridge) ridge = {0};
     cs_status status = cs_ridge_fit(x, train->label, classes, &ridge);
     if (status != CS_OK) return status;
     int64_t right = 0;
@@ -126,7 +124,6 @@ static cs_status classify(const cs_dense *x, const document_list *train, const c
     *out = score_of(right, test->count);
     out->penalty = ridge.penalty;
     out->loo = ridge.loo;
-    cs_ridge_free(&ridge);
     return CS_OK;
 }
 

@@ -1,6 +1,6 @@
 /* The expansion of a study (docs/reference/studies.md): the sections and claims that are made once
  * for each row of a table, as papers print them. Later stages see steps and claims alone. */
-#include "analysis/study/expand_private.h"
+#include "analysis/study/lookup_private.h"
 #include "base/auto.h"
 
 #include <string.h>

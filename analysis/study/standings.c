@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/study/expand_private.h"
+#include "analysis/study/lookup_private.h"
 #include "analysis/study/report_html_private.h"
 #include "io/result.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/study/expand_private.h"
+#include "analysis/study/lookup_private.h"
 #include "base/auto.h"
 #include "base/enum_names.h"
 #include "io/file.h"

@@ -6,7 +6,7 @@
  *   {"scales": ["smoke", "cpu", "gpu"],
  *    "variables": {"steps": ["20", "600", "20000"], "arch": "--layers 4 --width 96"},
  *    "steps": [{"about": "models", "run": {"m-ar": "train --objective ar --steps $steps $arch"}}],
- *    "tables": {"models": [{"name": "ar", "label": "autoregressive"}]},         (expand_private.h)
+ *    "tables": {"models": [{"name": "ar", "label": "autoregressive"}]},         (lookup_private.h)
  *    "claims": {"NAME": {...}}}                                                 (claims.h)
  *
  * $NAME in a text is the value of the variable at the chosen scale. In a command every `@` becomes

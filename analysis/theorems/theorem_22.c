@@ -235,10 +235,8 @@ static double gamma_of(int64_t n)
  * their own sums, values by their products. */
 static double rounding(const work *w)
 {
-    double longest = larger(largest_row_norm(&w->x), largest_row_norm(&w->y)), key = 0;
-    for (int64_t c = 0; c < w->d && w->layer->key; ++c) {
-        key += w->layer->key[c] * w->layer->key[c];
-    }
+    double longest = larger(largest_row_norm(&w->x), largest_row_norm(&w->y));
+    double key = w->layer->key ? cs_inner(w->d, w->layer->key, w->layer->key) : 0;
     double u_error = gamma_of(w->n + 1) * (1 + frobenius(w->layer->u)) * longest; /* of U H_R */
     double qk = frobenius(w->layer->wqk);
     double logit = (gamma_of(2 * w->d + 4) * longest + u_error) * (qk * longest + sqrt(key));

@@ -147,10 +147,7 @@ static cs_status loss_of(const cs_31_problem *p, const cs_dense *f, const cs_den
     }
     second_moment(f, p->root_row, moment);
     second_moment(w, p->root_col, moment + t * t);
-    *second = 0;
-    for (int64_t q = 0; q < t * t; ++q) {
-        *second += moment[q] * moment[t * t + q];
-    }
+    *second = cs_inner(t * t, moment, moment + t * t);
     return CS_OK;
 }
 
@@ -167,9 +164,7 @@ static void row_stretch(const cs_dense *f, const cs_dense *w, int64_t row, int64
                 p[j] += scale * column[j];
             }
         } else {
-            for (int64_t j = 0; j < count; ++j) {
-                p[j] += scale * column[j];
-            }
+            cs_add_multiple(count, scale, column, p);
         }
     }
 }
@@ -178,7 +173,7 @@ static void row_stretch(const cs_dense *f, const cs_dense *w, int64_t row, int64
 static double rest_by_entry(const norm_work *work, int64_t row)
 {
     const cs_csr *abar = &work->problem->abar;
-    double p[STRETCH], sum[LANES] = {0}, total = 0;
+    double p[STRETCH], sum[LANES] = {0};
     int64_t e = abar->ptr[row];
     for (int64_t j0 = 0; j0 < abar->cols; j0 += STRETCH) {
         int64_t count = abar->cols - j0 < STRETCH ? abar->cols - j0 : STRETCH;
@@ -192,10 +187,7 @@ static double rest_by_entry(const norm_work *work, int64_t row)
             }
         }
     }
-    for (int k = 0; k < LANES; ++k) {
-        total += sum[k];
-    }
-    return total;
+    return cs_total(LANES, sum);
 }
 
 static double rest_by_gram(const norm_work *work, int64_t row)

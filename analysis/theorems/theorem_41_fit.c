@@ -19,6 +19,7 @@
 #include "base/auto.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "cooc/reduce.h"
 #include "linalg/dense.h"
 
@@ -103,9 +104,7 @@ static cs_status update_chunk(void *ctx, int64_t item)
     double error = 0, documents = 0, excess = 0;
     for (int64_t i = item * CHUNK; i < last_row(fit, item); ++i) {
         double *score = fit->score + i * l->classes;
-        for (int64_t c = 0; c < l->classes; ++c) {
-            score[c] += w->column[i] * fit->coefficient[c];
-        }
+        cs_add_multiple(l->classes, w->column[i], fit->coefficient, score);
         if (!(l->mass[i] > 0)) {
             continue;
         }
@@ -134,9 +133,7 @@ cs_status cs_41_fit_step(cs_41_fit *fit, const double *column)
     if (status != CS_OK) return status;
     memset(fit->coefficient, 0, (size_t)classes * sizeof *fit->coefficient);
     for (int64_t k = 0; k < chunks; ++k) {
-        for (int64_t c = 0; c < classes; ++c) {
-            fit->coefficient[c] += fit->partial[k * (classes + SUMS) + c];
-        }
+        cs_add_multiple(classes, 1, fit->partial + k * (classes + SUMS), fit->coefficient);
     }
     status = cs_parallel(chunks, fit->threads, update_chunk, &work);
     if (status != CS_OK) return status;

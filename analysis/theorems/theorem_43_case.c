@@ -9,6 +9,7 @@
 #include "analysis/theorems/theorem_43_private.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/vector_ops.h"
 
 enum { FORMS = CS_BOUND_FORMS };
 
@@ -237,10 +238,8 @@ static void to_curve(cs_generation_bound_walk *w, const cs_generation_bound_plac
     int64_t document = w->text->document ? w->text->document[at->sequence] : at->sequence;
     cs_rng rng = cs_rng_at(w->o.seed, CS_STREAM_SPLIT, (uint64_t)document);
     int64_t block = cs_rng_below(&rng, w->o.blocks);
-    double *to = w->a->curve + (block * w->a->lengths + at->k) * CS_BOUND_CURVE;
-    for (int j = 0; j < CS_BOUND_CURVE; ++j) {
-        to[j] += x[j];
-    }
+    cs_add_multiple(CS_BOUND_CURVE, 1, x,
+                    w->a->curve + (block * w->a->lengths + at->k) * CS_BOUND_CURVE);
 }
 
 /* Loss of the other model on the prefix, which is in w->set. */

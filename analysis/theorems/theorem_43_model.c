@@ -234,9 +234,7 @@ void cs_generation_bound_features(const cs_generation_bound_rows *r, const int32
         for (int64_t i = 0; i < count; ++i) {
             const int64_t at = row[i] * r->width + h * e;
             double dot = power == 3 ? factor : cs_inner(e, mean + h * e, r->k + at);
-            for (int64_t j = 0; j < e; ++j) {
-                f[h * e + j] += dot / n * r->v[at + j];
-            }
+            cs_add_multiple(e, dot / n, r->v + at, f + h * e);
         }
     }
 }

@@ -188,9 +188,7 @@ static cs_status all_deltas(cs_generation_bound_walk *w, const cs_generation_bou
         return CS_OK;
     }
     w->a->enumerated += 1;
-    for (int64_t i = 0; i < n; ++i) {
-        w->set[i] = (int32_t)i;
-    }
+    cs_first_subset(n, w->set);
     do {
         put_features(w, r, n, 0);
         status = multiply(w, FORMS);
@@ -210,13 +208,9 @@ static int64_t load_sets(cs_generation_bound_walk *w, const cs_generation_bound_
     cs_rng rng =
         cs_rng_at(w->o.seed, CS_STREAM_AUDIT, (uint64_t)at->sequence << 20 | (uint64_t)at->k);
     int64_t count = 0;
-    for (int64_t i = 0; i < at->r->n; ++i) {
-        w->set[i] = (int32_t)i;
-    }
+    cs_first_subset(at->r->n, w->set);
     put_features(w, at->r, first, 0);
-    for (int64_t i = 0; i < more; ++i) {
-        w->choice[i] = (int32_t)i;
-    }
+    cs_first_subset(more, w->choice);
     do {
         if (!all) { /* ascending, each set equally likely */
             int64_t left = rest, wanted = more, got = 0;

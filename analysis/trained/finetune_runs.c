@@ -64,7 +64,7 @@ static void hash_texts(cs_hasher *h, const cs_texts *t)
 /* XXH3 of the texts, the tokens of a cloze and the weights that training begins with. */
 static cs_status hash_inputs(const cs_finetune_task *task, char hex[33])
 {
-    cs_hasher h = {0};
+    CS_AUTO(cs_hasher) h = {0};
     cs_status status = cs_hasher_make(0, &h);
     if (status == CS_OK && task->cloze)
         cs_hasher_add(&h, task->cloze->token,
@@ -73,7 +73,6 @@ static cs_status hash_inputs(const cs_finetune_task *task, char hex[33])
     if (status == CS_OK) hash_texts(&h, &task->test.ids);
     if (status == CS_OK && !task->fresh) status = cs_params_hash(&task->from->params, &h);
     if (status == CS_OK) cs_hash_hex(cs_hasher_value(&h), hex);
-    cs_hasher_free(&h);
     return status;
 }
 

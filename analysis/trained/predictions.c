@@ -96,13 +96,12 @@ int64_t cs_scoring_work_size(const cs_scoring *scoring)
 cs_status cs_scoring_partition(const cs_scoring *scoring, char hex[33])
 {
     const int64_t n = scoring->test->count;
-    cs_hasher h = {0};
+    CS_AUTO(cs_hasher) h = {0};
     cs_status status = cs_hasher_make(scoring->seed, &h);
     if (status != CS_OK) return status;
     cs_hasher_add(&h, scoring->test->value, (size_t)n * sizeof *scoring->test->value);
     if (scoring->unit) cs_hasher_add(&h, scoring->unit, (size_t)n * sizeof *scoring->unit);
     cs_hash_hex(cs_hasher_value(&h), hex);
-    cs_hasher_free(&h);
     return CS_OK;
 }
 

@@ -431,7 +431,7 @@ cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *images,
                          const cs_reconstruct_options *options, const char *sheet,
                          cs_reconstruction *out)
 {
-    cs_corpus corpus = {0}, coded = {0};
+    CS_AUTO(cs_corpus) corpus = {0}, coded = {0};
     cs_reconstruction r = {.patches = reader->patches,
                            .ridge = (double)NAN,
                            .scores = CS_PICTURE_SCORES - !options->classifier};
@@ -441,7 +441,7 @@ cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *images,
                .options = options,
                .r = &r,
                .width = reader->patches * reader->values};
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     float *truth = NULL;
     cs_status status = check_reader(reader, images, options);
     if (status == CS_OK)
@@ -489,9 +489,6 @@ cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *images,
     }
 done:
     cs_linear_fill_free(&s.fill);
-    cs_pool_free(&pool);
-    cs_corpus_free(&corpus);
-    cs_corpus_free(&coded);
     return CS_DELIVER(status, out, r, cs_reconstruction_free);
 }
 

@@ -13,6 +13,7 @@
 #include <nettle/sha2.h>
 #include <xxhash.h>
 
+#include "base/auto.h"
 #include "base/threads.h"
 
 cs_hash128 cs_hash(const void *bytes, size_t size, uint64_t seed)
@@ -166,14 +167,13 @@ static void add_xxh3(void *to, const void *bytes, size_t size)
 
 cs_status cs_xxh3_file(const char *path, char hex[33])
 {
-    cs_hasher hasher = {0};
+    CS_AUTO(cs_hasher) hasher = {0};
     if (is_known(path, hex)) {
         return CS_OK;
     }
     cs_status status = cs_hasher_make(0, &hasher);
     if (status == CS_OK && (status = add_file(path, add_xxh3, &hasher)) == CS_OK)
         cs_hash_hex(cs_hasher_value(&hasher), hex);
-    cs_hasher_free(&hasher);
     return status;
 }
 

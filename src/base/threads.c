@@ -529,7 +529,7 @@ static cs_status wait_for(pthread_t thread, abandonable *w)
 cs_status cs_run_abandonable(void (*fn)(void *), void *problem, size_t size)
 {
     pthread_t thread;
-    abandonable *w = NULL;
+    CS_AUTO_FREE abandonable *w = NULL;
     cs_status status = cs_interrupt_check();
     if (status == CS_OK && !(w = cs_alloc(1, sizeof *w + size))) status = CS_ERR_MEMORY;
     if (status != CS_OK) return status;
@@ -543,6 +543,5 @@ cs_status cs_run_abandonable(void (*fn)(void *), void *problem, size_t size)
         (void)run_abandonable(w);
     }
     if (status == CS_OK) memcpy(problem, w->problem, size);
-    cs_free(w);
     return status;
 }

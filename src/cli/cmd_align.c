@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/vector_ops.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/model_options.h"
@@ -104,9 +105,7 @@ static void end_document(run *r)
     const int32_t label = r->document_rows > 0 ? r->text.corpus.label[r->at.document] : -1;
     for (int64_t l = 0; l < r->layers && r->document_rows > 0; ++l) {
         double *x = r->mean[l];
-        for (int64_t j = 0; j < r->of[l].width; ++j) {
-            x[j] /= (double)r->document_rows;
-        }
+        cs_divide(r->of[l].width, (double)r->document_rows, x);
         if (label >= 0) cs_alignment_add_document(&r->of[l], x, label);
         memset(x, 0, (size_t)r->of[l].width * sizeof *x);
     }

@@ -121,7 +121,7 @@ cs_status cs_cooc_sequences(const cs_corpus *corpus, const cs_cooc_options *opti
                             cs_sequences *out, int64_t *skipped)
 {
     cs_sequences s = {0};
-    bool *exists = NULL;
+    CS_AUTO_FREE bool *exists = NULL;
     int32_t longest = 0, shortest = INT32_MAX;
     int64_t kept = 0, of_split = 0, left_out = 0;
     cs_status status = cs_objective_check(&options->objective);
@@ -156,7 +156,6 @@ cs_status cs_cooc_sequences(const cs_corpus *corpus, const cs_cooc_options *opti
         status = none_fits(&options->objective, shortest, longest);
     }
 done:
-    cs_free(exists);
     if (skipped) *skipped = left_out;
     return CS_DELIVER(status, out, s, cs_sequences_free);
 }

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 
@@ -207,14 +208,13 @@ cs_status cs_context_visit(const cs_context_plan *plan, const cs_corpus *corpus,
                            const cs_sequences *sequences, int64_t sequence,
                            cs_contribution_visit visit, void *ctx, double *dropped)
 {
-    cs_context_walker w;
+    CS_AUTO(cs_context_walker) w = {0};
     cs_status status = cs_context_walker_init(&w, plan, corpus, visit, ctx);
     if (status != CS_OK) return status;
     int64_t length = sequences->length[sequence];
     status = cs_context_walk(&w, sequence, sequences->start[sequence], length,
                              sequences->document[sequence], 0, cs_context_outer(plan, length));
     if (status == CS_OK && dropped) *dropped = w.dropped;
-    cs_context_walker_free(&w);
     return status;
 }
 

@@ -237,7 +237,7 @@ static cs_status lump_proportional(const cs_csr *a, double tolerance, const bool
                                    int32_t *lump, int64_t *count)
 {
     cs_status status = CS_OK;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     lump_key *key = cs_pool_take(&pool, a->rows, sizeof *key);
     double *total = cs_pool_take(&pool, a->rows, sizeof *total);
     /* Leaders, then lump of a leading row. */
@@ -245,7 +245,7 @@ static cs_status lump_proportional(const cs_csr *a, double tolerance, const bool
     /* 1 + the first row that has this column alone; 0: none yet. */
     int32_t *alone = cs_pool_take(&pool, a->cols, sizeof *alone);
     int64_t n = 0, found = 0;
-    if ((status = pool.status) != CS_OK) goto done;
+    if ((status = pool.status) != CS_OK) return status;
     for (int64_t i = 0; i < a->rows; ++i) {
         lump[i] = a->ptr[i] < a->ptr[i + 1] ? (int32_t)i : -1; /* the row that represents it */
         if (shared[i] && a->ptr[i + 1] - a->ptr[i] == 1) {
@@ -258,7 +258,7 @@ static cs_status lump_proportional(const cs_csr *a, double tolerance, const bool
             total[i] = cs_sum(a->ptr[i + 1] - a->ptr[i], a->val + a->ptr[i]);
             if (!isfinite(total[i])) {
                 status = cs_fail(CS_ERR_INPUT, "row %lld: its sum overflows", (long long)i);
-                goto done;
+                return status;
             }
             key[n++] = (lump_key){pattern_hash(a, i), row_signature(a, i, total[i]), i};
         }
@@ -276,8 +276,6 @@ static cs_status lump_proportional(const cs_csr *a, double tolerance, const bool
         }
     }
     *count = found;
-done:
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -294,7 +292,7 @@ void cs_lumping_free(cs_lumping *lumping)
 /* Adds the rows of each lump; all rows of a lump share a pattern. */
 static cs_status add_rows(const cs_csr *a, const int32_t *lump, int64_t count, cs_csr *out)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     int64_t *length = cs_pool_take(&pool, count, sizeof *length), nnz = 0;
     for (int64_t i = 0; length && i < a->rows; ++i) {
         if (lump[i] >= 0 && length[lump[i]] == 0) {
@@ -304,7 +302,7 @@ static cs_status add_rows(const cs_csr *a, const int32_t *lump, int64_t count, c
     }
     double *lost = cs_pool_take(&pool, nnz, sizeof *lost);
     cs_status status = lost ? cs_csr_init(out, count, a->cols, nnz) : CS_ERR_MEMORY;
-    if (status != CS_OK) goto done;
+    if (status != CS_OK) return status;
     memset(out->val, 0, (size_t)nnz * sizeof *out->val);
     for (int64_t l = 0; l < count; ++l) {
         out->ptr[l + 1] = out->ptr[l] + length[l];
@@ -319,8 +317,6 @@ static cs_status add_rows(const cs_csr *a, const int32_t *lump, int64_t count, c
     for (int64_t e = 0; e < nnz; ++e) {
         out->val[e] += lost[e];
     }
-done:
-    cs_pool_free(&pool);
     return status;
 }
 

@@ -135,7 +135,7 @@ static void choose(const cs_csr *a, cs_walk_plan *p, int64_t *work)
 
 cs_status cs_walk_plan_of(const cs_csr *a, cs_walk_plan *p)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     int64_t nnz = cs_csr_nnz(a);
     *p = (cs_walk_plan){0};
     cs_status status = side_init(&p->row, a->rows, "rows", &p->pool);
@@ -143,7 +143,7 @@ cs_status cs_walk_plan_of(const cs_csr *a, cs_walk_plan *p)
     if (status != CS_OK) return status;
     double *weight = cs_pool_take(&pool, a->rows + a->cols, sizeof *weight);
     int64_t *work = cs_pool_take(&pool, a->rows + a->cols, sizeof *work);
-    if ((status = pool.status) != CS_OK) goto done;
+    if ((status = pool.status) != CS_OK) return status;
     for (int64_t i = 0; i < a->rows; ++i) {
         p->row.degree[i] = a->ptr[i + 1] - a->ptr[i];
     }
@@ -167,8 +167,6 @@ cs_status cs_walk_plan_of(const cs_csr *a, cs_walk_plan *p)
         group_side(&p->col, col_weight, (double)nnz);
         choose(a, p, work);
     }
-done:
-    cs_pool_free(&pool);
     return status;
 }
 

@@ -27,6 +27,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/simd.h"
@@ -356,7 +357,7 @@ static cs_status reorder(const cs_csr *a, const cs_walk_plan *p, cs_csr *by_row,
 cs_status cs_moment4(const cs_csr *a, int threads, const cs_progress *progress, double *out)
 {
     cs_walk_plan plan;
-    cs_csr by_row = {0}, by_col = {0};
+    CS_AUTO(cs_csr) by_row = {0}, by_col = {0};
     walk w = {.h = {{.side = &plan.row, .other = &plan.col, .m = &by_col},
                     {.side = &plan.col, .other = &plan.row, .wins_ties = true, .m = &by_row}},
               .progress = progress,
@@ -370,8 +371,6 @@ cs_status cs_moment4(const cs_csr *a, int threads, const cs_progress *progress, 
     if (status == CS_OK && plan.from_rows) status = half_init(&w.h[0], &plan.pool);
     if (status == CS_OK && plan.from_cols) status = half_init(&w.h[1], &plan.pool);
     if (status == CS_OK) status = run_walks(&w, threads, out);
-    cs_csr_free(&by_row);
-    cs_csr_free(&by_col);
     cs_pool_free(&plan.pool);
     return status;
 }

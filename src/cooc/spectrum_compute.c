@@ -88,7 +88,7 @@ static bool vectors_needed(const cs_system *system, const cs_spectrum_options *o
 static cs_status spectrum_of_filled(const cs_csr *a, const cs_spectrum_options *options,
                                     cs_spectrum *out)
 {
-    cs_system system = {0};
+    CS_AUTO(cs_system) system = {0};
     cs_parts parts = {0};
     cs_spectrum s = {0};
     cs_status status = cs_system_of(a, options, false, &system);
@@ -138,7 +138,6 @@ static cs_status spectrum_of_filled(const cs_csr *a, const cs_spectrum_options *
     system.row_mass = system.col_mass = NULL;
 done:
     cs_parts_free(&parts);
-    cs_system_free(&system);
     return CS_DELIVER(status, out, s, cs_spectrum_free);
 }
 

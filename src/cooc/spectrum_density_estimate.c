@@ -187,7 +187,7 @@ static cs_status density_of_filled(const cs_csr *a, const cs_spectrum_density_op
                                    cs_spectrum_density *out)
 {
     cs_spectrum_density d = {0};
-    cs_system system = {0};
+    CS_AUTO(cs_system) system = {0};
     cs_parts parts = {0};
     deflation known = {0};
     const cs_spectrum_options so = options->spectrum;
@@ -223,7 +223,6 @@ static cs_status density_of_filled(const cs_csr *a, const cs_spectrum_density_op
 done:
     cs_pool_free(&known.pool);
     cs_parts_free(&parts);
-    cs_system_free(&system);
     return CS_DELIVER(status, out, d, cs_spectrum_density_free);
 }
 

@@ -321,7 +321,7 @@ cs_status cs_spectrum_merge(const cs_system *system, const cs_parts *parts,
                             const cs_spectrum_options *options, bool keep, cs_spectrum *out)
 {
     const cs_reduction *r = &system->reduced;
-    choice *chosen = NULL;
+    CS_AUTO_FREE choice *chosen = NULL;
     bool complete = false;
     int64_t known = 0;
     summarise(r, parts, &complete, out);
@@ -334,7 +334,7 @@ cs_status cs_spectrum_merge(const cs_system *system, const cs_parts *parts,
     out->residual = cs_calloc(out->k, sizeof *out->residual);
     if (!out->sigma || !out->residual) {
         status = CS_ERR_MEMORY;
-        goto done;
+        return status;
     }
     for (int64_t j = 0; j < out->k; ++j) {
         out->sigma[j] = chosen[j].sigma;
@@ -345,7 +345,5 @@ cs_status cs_spectrum_merge(const cs_system *system, const cs_parts *parts,
         status = keep ? lift_all(system, parts, chosen, options->threads, out) : CS_OK;
         if (status == CS_OK) status = lift_second(system, parts, chosen, options->second - 1, out);
     }
-done:
-    cs_free(chosen);
     return status;
 }

@@ -63,12 +63,11 @@ static cs_status write_corpus(const char *path, const cs_corpus *corpus)
 {
     cs_store_member member[CS_STORE_CORPUS];
     cs_corpus c = *corpus;
-    uint8_t *none = cs_calloc(c.documents, 1);
+    CS_AUTO_FREE uint8_t *none = cs_calloc(c.documents, 1);
     if (!none) return CS_ERR_MEMORY;
     c.held_out = c.held_out ? c.held_out : none;
     cs_store_corpus(&c, member);
     cs_status status = write_members(path, CS_STORE_CORPUS, member);
-    cs_free(none);
     return status;
 }
 

@@ -118,7 +118,7 @@ static void unescape(char *word)
 
 static cs_status read_vocab(const char *path, cs_corpus *c)
 {
-    char *text = NULL;
+    CS_AUTO_FREE char *text = NULL;
     int64_t size = 0;
     cs_status status = cs_file_read_text(path, VOCAB_LIMIT, &text, &size);
     if (status != CS_OK) return status;
@@ -140,7 +140,6 @@ static cs_status read_vocab(const char *path, cs_corpus *c)
     }
     if (status == CS_OK && line != text + size)
         status = cs_fail(CS_ERR_INPUT, "%s: more than %lld lines", path, (long long)c->vocab);
-    cs_free(text);
     return status;
 }
 

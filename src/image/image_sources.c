@@ -195,9 +195,8 @@ cs_status cs_source_prepare(const char *name, bool force, char **note)
 
 static cs_status is_cifar_directory(const char *path, bool *is)
 {
-    char *batch = cs_path_join(path, "test_batch.bin");
+    CS_AUTO_FREE char *batch = cs_path_join(path, "test_batch.bin");
     *is = batch && cs_path_exists(batch);
-    cs_free(batch);
     return batch ? CS_OK : CS_ERR_MEMORY;
 }
 

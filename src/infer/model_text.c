@@ -35,7 +35,7 @@ cs_status cs_model_text_decoder(cs_model_text *t)
 
 cs_status cs_model_text_given(cs_model_text *t, const char *text)
 {
-    cs_encoder encoder;
+    CS_AUTO(cs_encoder) encoder = {0};
     cs_corpus c = {.documents = 1, .doc_ptr = cs_calloc(2, sizeof *c.doc_ptr)};
     cs_status status = c.doc_ptr ? cs_model_text_has_tokenizer(t) : CS_ERR_MEMORY;
     cs_encoder_init(&encoder, t->tokenizer);
@@ -47,7 +47,6 @@ cs_status cs_model_text_given(cs_model_text *t, const char *text)
     }
     if (status == CS_OK && encoder.count > 0)
         memcpy(c.token, encoder.id, (size_t)encoder.count * sizeof *c.token);
-    cs_encoder_free(&encoder);
     return CS_DELIVER(status, &t->given, c, cs_corpus_free);
 }
 

@@ -46,7 +46,7 @@ static cs_status make_corpus(const cs_labelled_text *texts, const cs_tokenizer *
                              cs_corpus *corpus)
 {
     const int64_t all = texts->count * (texts->pair ? 2 : 1);
-    cs_encoder encoder;
+    CS_AUTO(cs_encoder) encoder = {0};
     int64_t capacity = 0;
     cs_encoder_init(&encoder, tokenizer);
     corpus->doc_ptr = cs_calloc(all + 1, sizeof *corpus->doc_ptr);
@@ -59,7 +59,6 @@ static cs_status make_corpus(const cs_labelled_text *texts, const cs_tokenizer *
         status = add_text(texts, example, text, &encoder, &capacity, corpus);
     }
     corpus->vocab = cs_tokenizer_vocab(tokenizer);
-    cs_encoder_free(&encoder);
     return status;
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -128,7 +129,7 @@ cs_status cs_csr_tidy(cs_csr *a)
         return CS_OK;
     }
     int64_t longest = longest_unsorted(a);
-    entry *scratch = NULL;
+    CS_AUTO_FREE entry *scratch = NULL;
     if (longest > 0) {
         scratch = cs_alloc(longest, sizeof *scratch);
         if (!scratch) return CS_ERR_MEMORY;
@@ -153,7 +154,6 @@ cs_status cs_csr_tidy(cs_csr *a)
         begin = end;
         a->ptr[i + 1] = kept;
     }
-    cs_free(scratch);
     return CS_OK;
 }
 

@@ -13,6 +13,7 @@
  */
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -170,7 +171,7 @@ cs_status cs_csr_apply(const cs_csr *a, const cs_dense *x, cs_dense *y, int thre
                        (long long)x->cols, (long long)y->rows, (long long)y->cols);
     }
     product t = {.a = a, .x = x, .y = y};
-    void *buffer = NULL;
+    CS_AUTO_FREE void *buffer = NULL;
     if (x->cols > 1) {
         buffer = cs_alloc(a->cols + 1, TILE * sizeof(double));
         if (!buffer) return CS_ERR_MEMORY;
@@ -183,7 +184,6 @@ cs_status cs_csr_apply(const cs_csr *a, const cs_dense *x, cs_dense *y, int thre
         status = multiply_tile(&t, threads);
         t.first += t.width;
     }
-    cs_free(buffer);
     return status;
 }
 

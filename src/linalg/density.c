@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -444,7 +445,7 @@ cs_status cs_density_of(const cs_linop *a, const cs_density_options *options, cs
                     .known = options->known ? options->known->count : 0,
                     .points = options->points};
     sample_group group = {0};
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     averages av = {0};
     evaluation e = {.options = options};
     cs_status status = check_options(a, options);
@@ -472,6 +473,5 @@ cs_status cs_density_of(const cs_linop *a, const cs_density_options *options, cs
     fill_curves(options, &av, &d);
 done:
     free_group(&group);
-    cs_pool_free(&pool);
     return CS_DELIVER(status, out, d, cs_density_free);
 }

@@ -339,7 +339,7 @@ static cs_status check_counts(const cs_gram *g, const char *path)
 cs_status cs_gram_read(const char *path, cs_gram *out)
 {
     cs_npz *npz = NULL;
-    cs_array sum = {0};
+    CS_AUTO(cs_array) sum = {0};
     cs_gram g = {0};
     member m[MEMBERS];
     int64_t counts[COUNTS];
@@ -371,7 +371,6 @@ cs_status cs_gram_read(const char *path, cs_gram *out)
     g.square = squares[1];
     status = check_counts(&g, path);
 done:
-    cs_array_free(&sum);
     cs_npz_close(npz);
     return CS_DELIVER(status, out, g, cs_gram_free);
 }

@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "base/auto.h"
+
 static cs_status csr_apply(void *context, bool turn, const cs_dense *x, cs_dense *y)
 {
     const cs_linop_csr_ctx *ctx = context;
@@ -53,7 +55,7 @@ static cs_status deflated_apply(void *context, bool turn, const cs_dense *x, cs_
 {
     const cs_linop_deflated_ctx *ctx = context;
     const cs_dense *l = turn ? ctx->v : ctx->u, *r = turn ? ctx->u : ctx->v;
-    cs_dense along;
+    CS_AUTO(cs_dense) along = {0};
     cs_status status = cs_dense_init(&along, r->cols, x->cols);
     if (status != CS_OK) return status;
     status = cs_linop_apply(ctx->inner, turn, x, y);
@@ -62,7 +64,6 @@ static cs_status deflated_apply(void *context, bool turn, const cs_dense *x, cs_
         along.data[e] *= ctx->s[e % r->cols];
     }
     if (status == CS_OK) status = cs_gemm(false, false, -1, l, &along, 1, y);
-    cs_dense_free(&along);
     return status;
 }
 

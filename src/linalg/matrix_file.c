@@ -250,11 +250,10 @@ cs_status cs_matrix_read_filled(const char *path, cs_nonempty_rows *rows, cs_csr
 
 cs_status cs_matrix_read(const char *path, cs_csr *out)
 {
-    cs_nonempty_rows rows;
+    CS_AUTO(cs_nonempty_rows) rows = {0};
     cs_status status = cs_matrix_read_filled(path, &rows, out);
     if (status == CS_OK) status = cs_matrix_admit(path, rows.rows, out->cols, rows.rows);
     if (status == CS_OK) status = cs_csr_spread(out, &rows);
-    cs_nonempty_rows_free(&rows);
     if (status != CS_OK) cs_csr_free(out);
     return status;
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -85,7 +86,7 @@ cs_status cs_entry_finite(const char *path, int64_t row, int64_t col, double x)
 
 cs_status cs_sparse_kind(cs_npz *npz, const char *path, char **format, int64_t shape[2])
 {
-    cs_array text = {0}, size = {0};
+    CS_AUTO(cs_array) text = {0}, size = {0};
     const cs_index_items items = {path, "shape", &size, 0};
     if (!cs_npz_has(npz, "format")) {
         return cs_fail(CS_ERR_INPUT,
@@ -104,8 +105,6 @@ cs_status cs_sparse_kind(cs_npz *npz, const char *path, char **format, int64_t s
     for (int64_t d = 0; d < 2 && status == CS_OK; ++d) {
         status = cs_index_at(&items, d, 0, INT64_MAX - 1, &shape[d]);
     }
-    cs_array_free(&text);
-    cs_array_free(&size);
     return status;
 }
 

@@ -73,7 +73,7 @@ static cs_status one_sided(const cs_linop *a, int64_t k, const double *sigma, co
                            const cs_dense *y, double *residual)
 {
     int64_t block = cs_least(k, RESIDUAL_BLOCK);
-    cs_dense product;
+    CS_AUTO(cs_dense) product = {0};
     int rows;
     cs_status status = cs_blas_int(a->rows, "number of rows", &rows);
     if (status == CS_OK) status = cs_dense_init(&product, a->rows, block);
@@ -91,7 +91,6 @@ static cs_status one_sided(const cs_linop *a, int64_t k, const double *sigma, co
             }
         }
     }
-    cs_dense_free(&product);
     return status;
 }
 

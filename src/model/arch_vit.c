@@ -6,6 +6,7 @@
  * values, rows of codes) is written to its files under "cospec.". */
 #include <math.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "model/arch_private.h"
 
@@ -132,7 +133,7 @@ const cs_arch_row cs_arch_vit_mae = {
 
 cs_status cs_position_waves(const cs_model_config *config, int64_t width, float *out)
 {
-    int32_t *order = NULL;
+    CS_AUTO_FREE int32_t *order = NULL;
     cs_status status = cs_model_order(config, &order);
     if (status != CS_OK) return status;
     const int64_t columns = config->picture.width / config->picture.patch, n = width / 4;
@@ -147,6 +148,5 @@ cs_status cs_position_waves(const cs_model_config *config, int64_t width, float 
             out[(k + 1) * width + j] = (float)(j / n % 2 == 0 ? sin(angle) : cos(angle));
         }
     }
-    cs_free(order);
     return CS_OK;
 }

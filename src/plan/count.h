@@ -22,7 +22,14 @@ int64_t cs_small_binomial(int64_t n, int64_t k);
 /* lcm(1, ..., n) with the same limit. */
 int64_t cs_small_lcm_to(int64_t n);
 
-/* The lexicographic successor of an ascending m-subset of 0..s-1 in place; false after the last. */
+/* The ascending m-subsets of 0..s-1 in lexicographic order: the first, 0..m-1, and the next in place,
+ * false after the last. */
+static inline void cs_first_subset(int64_t m, int32_t *subset)
+{
+    for (int32_t i = 0; i < m; ++i) {
+        subset[i] = i;
+    }
+}
 bool cs_next_subset(int64_t s, int64_t m, int32_t *subset);
 
 /* The next of all distinct arrangements of n labels in lexicographic order, in place; false after

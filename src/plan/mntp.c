@@ -26,9 +26,7 @@ static cs_status visit(cs_enumeration *e)
     if (status == CS_OK) status = cs_objective_unmasked(e->objective, s, &lo, &hi);
     CS_AUTO_FREE int32_t *masked = status == CS_OK ? cs_alloc(s - lo, sizeof *masked) : NULL;
     if (!masked) return status == CS_OK ? CS_ERR_MEMORY : status;
-    for (int32_t j = 0; j < s - lo; ++j) {
-        masked[j] = j;
-    }
+    cs_first_subset(s - lo, masked);
     e->plan.groups = 1;
     for (bool more = true; more && status == CS_OK;) {
         for (int64_t i = 0; i < s; ++i) {

@@ -303,9 +303,7 @@ static void expand_size(const cs_pairs *pairs, int64_t m, int64_t *used, cs_pair
     int64_t s = pairs->length;
     double weight = pairs->q[m] / (cs_binomial(s, m) * (double)(s - m));
     int32_t *subset = out->position + *used;
-    for (int64_t i = 0; i < m; ++i) {
-        subset[i] = (int32_t)i;
-    }
+    cs_first_subset(m, subset);
     for (bool more = true; more;) {
         const cs_pairs_set set = {*used, m};
         for (int64_t k = 0, inside = 0; k < s; ++k) {

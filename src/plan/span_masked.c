@@ -62,13 +62,6 @@ static void fill_spans(const int32_t *place, const int32_t *cut, int64_t n, int6
     plan->groups = 1;
 }
 
-static void first_subset(int64_t k, int32_t *subset)
-{
-    for (int32_t j = 0; j < k; ++j) {
-        subset[j] = j;
-    }
-}
-
 static cs_status visit(cs_enumeration *e)
 {
     int64_t s = e->plan.length, n, k;
@@ -78,9 +71,9 @@ static cs_status visit(cs_enumeration *e)
     CS_AUTO_FREE int32_t *place = status == CS_OK ? cs_alloc(2 * k, sizeof *place) : NULL;
     if (!place) return status == CS_OK ? CS_ERR_MEMORY : status;
     int32_t *cut = place + k;
-    first_subset(k, place);
+    cs_first_subset(k, place);
     for (bool more = status == CS_OK; more && status == CS_OK;) {
-        first_subset(k - 1, cut);
+        cs_first_subset(k - 1, cut);
         for (bool cuts = true; cuts && status == CS_OK;) {
             fill_spans(place, cut, n, k, &e->plan);
             cs_plan_weigh(e->objective, &e->plan);

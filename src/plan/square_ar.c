@@ -108,10 +108,9 @@ static cs_status visit(cs_enumeration *e)
 {
     const grid g = grid_of(e->objective, e->plan.length);
     CS_AUTO_FREE int32_t *rank = cs_alloc(g.squares, sizeof *rank);
-    cs_status status = rank ? CS_OK : CS_ERR_MEMORY;
-    for (int32_t q = 0; status == CS_OK && q < g.squares; ++q) {
-        rank[q] = q;
-    }
+    if (!rank) return CS_ERR_MEMORY;
+    cs_status status = CS_OK;
+    cs_first_subset(g.squares, rank);
     for (bool more = true; more && status == CS_OK;) {
         rank_patches(e->objective, &g, rank, &e->plan);
         cs_plan_weigh(e->objective, &e->plan);

@@ -51,7 +51,7 @@ static void gaussian_binomial(int64_t a, int64_t m, double *buffer, double *out)
 static cs_status inversions(int64_t groups, const int64_t *tied, int64_t *most, double **out)
 {
     int64_t objects = 0, largest = 0;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     *most = 0;
     for (int64_t g = 0; g < groups; ++g) {
         *most += objects * tied[g];
@@ -78,7 +78,6 @@ static cs_status inversions(int64_t groups, const int64_t *tied, int64_t *most, 
         memcpy(sum, next, (size_t)(degree + 1) * sizeof *sum);
     }
 done:
-    cs_pool_free(&pool);
     return CS_DELIVER(status, out, sum, cs_drop);
 }
 

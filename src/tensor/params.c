@@ -243,7 +243,7 @@ static cs_status set(cs_params *params, int64_t number, cs_param_block what, cs_
 {
     cs_backend *backend = params->backend;
     int64_t n = items_of(params, number), size = cs_real_size(backend->parameter);
-    void *copy = NULL;
+    CS_AUTO_FREE void *copy = NULL;
     if (cs_param_streamed(params, number)) {
         return cs_fail(CS_ERR_MEMORY,
                        "%s: the weights exceed the memory and are read from their file only; they "
@@ -257,7 +257,6 @@ static cs_status set(cs_params *params, int64_t number, cs_param_block what, cs_
     }
     cs_status status =
         backend->put(backend, block_at(params, number, what), copy ? copy : in, n * size);
-    cs_free(copy);
     if (status == CS_OK && what == CS_PARAM_VALUE && backend->params_changed)
         status = backend->params_changed(backend, params->items, params->value);
     return status;

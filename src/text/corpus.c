@@ -154,7 +154,7 @@ cs_status cs_corpus_name_numbers(cs_corpus *corpus, int64_t vocab)
 
 cs_status cs_corpus_hash(const cs_corpus *corpus, char hex[33])
 {
-    cs_hasher hasher = {0};
+    CS_AUTO(cs_hasher) hasher = {0};
     cs_status status = cs_hasher_make(0, &hasher);
     if (status == CS_OK) {
         cs_hasher_add(&hasher, corpus->token, (size_t)corpus->tokens * sizeof *corpus->token);
@@ -167,7 +167,6 @@ cs_status cs_corpus_hash(const cs_corpus *corpus, char hex[33])
                       (size_t)(corpus->documents * corpus->extra_width) * sizeof *corpus->extra);
         cs_hash_hex(cs_hasher_value(&hasher), hex);
     }
-    cs_hasher_free(&hasher);
     return status;
 }
 
@@ -175,7 +174,7 @@ cs_status cs_corpus_partition(const cs_corpus *corpus, const uint8_t *keep, int6
                               uint64_t seed, char hex[33])
 {
     const size_t documents = (size_t)corpus->documents;
-    cs_hasher h = {0};
+    CS_AUTO(cs_hasher) h = {0};
     cs_status status = cs_hasher_make(seed, &h);
     if (status != CS_OK) return status;
     cs_hasher_add(&h, &blocks, sizeof blocks);
@@ -190,7 +189,6 @@ cs_status cs_corpus_partition(const cs_corpus *corpus, const uint8_t *keep, int6
         cs_hasher_add(&h, keep, documents);
     }
     cs_hash_hex(cs_hasher_value(&h), hex);
-    cs_hasher_free(&h);
     return CS_OK;
 }
 

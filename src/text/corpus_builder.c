@@ -384,14 +384,14 @@ static cs_status order_words(const cs_corpus_builder *b, int32_t **out, int64_t 
 static cs_status rank_words(cs_corpus_builder *b)
 {
     cs_corpus *out = &b->made;
-    int32_t *ranked = NULL, *id = NULL;
+    CS_AUTO_FREE int32_t *ranked = NULL, *id = NULL;
     int64_t count = 0, kept = 0;
     cs_status status = order_words(b, &ranked, &count);
     if (status != CS_OK) return status;
     id = cs_calloc(b->words.words, sizeof *id);
     if (!id) {
         status = CS_ERR_MEMORY;
-        goto done;
+        return status;
     }
     for (int64_t i = 0; i < count; ++i) {
         const cs_word_table *t = &b->words;
@@ -403,18 +403,15 @@ static cs_status rank_words(cs_corpus_builder *b)
             id[ranked[kept - 1]] = (int32_t)kept;
         }
     }
-    if ((status = renumber_all(out, b->options.threads, id)) != CS_OK) goto done;
+    if ((status = renumber_all(out, b->options.threads, id)) != CS_OK) return status;
     out->word = cs_calloc(kept + 1, sizeof *out->word);
     if (!out->word) {
         status = CS_ERR_MEMORY;
-        goto done;
+        return status;
     }
     out->vocab = kept + 1;
     out->word[0] = cs_strdup(unknown_word);
     status = out->word[0] ? word_texts(&b->words, ranked, kept, 1, out->word) : CS_ERR_MEMORY;
-done:
-    cs_free(ranked);
-    cs_free(id);
     return status;
 }
 
@@ -439,7 +436,7 @@ cs_status cs_corpus_take_vocabulary(const cs_tokenizer *encoder, cs_corpus *corp
 static cs_status rank_labels(cs_corpus_builder *b)
 {
     cs_corpus *out = &b->made;
-    int32_t *ranked = NULL, *id = NULL;
+    CS_AUTO_FREE int32_t *ranked = NULL, *id = NULL;
     int64_t count = 0;
     cs_status status = cs_word_table_rank(&b->labels, true, &ranked, &count);
     if (status != CS_OK) return status;
@@ -447,7 +444,7 @@ static cs_status rank_labels(cs_corpus_builder *b)
     out->label_name = cs_calloc(count, sizeof *out->label_name);
     if (!id || !out->label_name) {
         status = CS_ERR_MEMORY;
-        goto done;
+        return status;
     }
     out->labels = count;
     for (int64_t i = 0; i < count; ++i) {
@@ -457,9 +454,6 @@ static cs_status rank_labels(cs_corpus_builder *b)
         b->made.label[d] = b->made.label[d] < 0 ? -1 : id[b->made.label[d]];
     }
     status = word_texts(&b->labels, ranked, count, 0, out->label_name);
-done:
-    cs_free(ranked);
-    cs_free(id);
     return status;
 }
 

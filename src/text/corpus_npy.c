@@ -73,7 +73,7 @@ static cs_status check_columns(const char *path, const largest_id *largest, int6
 static cs_status take_vocabulary(const char *path, const largest_id *largest,
                                  const cs_tokenizer *encoder, cs_corpus *out)
 {
-    int32_t *number = NULL;
+    CS_AUTO_FREE int32_t *number = NULL;
     int64_t numbers = 0;
     cs_status status = cs_tokenizer_numbers(encoder, &number, &numbers);
     if (status != CS_OK) return status;
@@ -89,7 +89,6 @@ static cs_status take_vocabulary(const char *path, const largest_id *largest,
     for (int64_t i = 0; i < out->tokens && numbers > 0 && status == CS_OK; ++i) {
         out->token[i] = number[out->token[i]];
     }
-    cs_free(number);
     return status == CS_OK ? cs_corpus_take_vocabulary(encoder, out) : status;
 }
 

@@ -345,7 +345,7 @@ cs_status cs_corpus_of_texts(const char *name, int64_t documents, const char *co
 {
     enum { REPORT_EVERY = 4096 };
     cs_corpus_options resolved;
-    cs_corpus_builder builder;
+    CS_AUTO(cs_corpus_builder) builder = {0};
     cs_corpus made = {0};
     cs_status status = cs_corpus_options_resolve(options, &resolved);
     if (status != CS_OK) return status;
@@ -358,7 +358,6 @@ cs_status cs_corpus_of_texts(const char *name, int64_t documents, const char *co
         }
     }
     if (status == CS_OK) status = cs_blame(cs_corpus_builder_finish(&builder, &made), "%s", name);
-    cs_corpus_builder_free(&builder);
     return cs_corpus_in_memory(status, name, &made, out);
 }
 

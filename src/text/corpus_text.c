@@ -491,7 +491,7 @@ cs_status cs_corpus_read_lines(const char *path, cs_text_format format, bool pre
                                const cs_corpus_options *options, cs_corpus *out)
 {
     const bool whole = format == CS_FORMAT_TEXT && options->whole_file;
-    cs_corpus_builder builder;
+    CS_AUTO(cs_corpus_builder) builder = {0};
     cs_corpus_builder_init(&builder, options);
     CS_AUTO(cs_text_file) file = {0};
     CS_AUTO(reader)
@@ -513,6 +513,5 @@ cs_status cs_corpus_read_lines(const char *path, cs_text_format format, bool pre
         cs_text_hash(&file);
         memcpy(out->sha256, file.sha256, sizeof out->sha256);
     }
-    cs_corpus_builder_free(&builder);
     return status;
 }

@@ -260,11 +260,11 @@ static void base_distribution(int64_t n, double zipf, double *out)
 static cs_status draw_rows(const spec *s, cs_synthetic *language)
 {
     const int64_t h = language->states, v = language->words, wide = s->kind == HMM ? h : v;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     double *p = cs_pool_take(&pool, v, sizeof *p), *even = cs_pool_take(&pool, h, sizeof *even),
            *row = cs_pool_take(&pool, wide, sizeof *row);
     cs_status status = pool.status;
-    if (status != CS_OK) goto done;
+    if (status != CS_OK) return status;
     base_distribution(v, s->zipf, p);
     base_distribution(h, 0, even);
     for (int64_t i = 0; i < language->classes * h && status == CS_OK; ++i) {
@@ -282,8 +282,6 @@ static cs_status draw_rows(const spec *s, cs_synthetic *language)
         }
         status = cs_interrupt_check();
     }
-done:
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -291,13 +289,13 @@ done:
 static cs_status draw_grammar(const spec *s, cs_synthetic *language)
 {
     const int64_t n = s->states, pairs = n * n, v = language->words, h = language->states;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     double *p = cs_pool_take(&pool, v, sizeof *p), *even = cs_pool_take(&pool, pairs, sizeof *even),
            *rule = cs_pool_take(&pool, n * pairs, sizeof *rule),
            *word = cs_pool_take(&pool, n * v, sizeof *word),
            *root = cs_pool_take(&pool, n, sizeof *root);
     cs_status status = pool.status;
-    if (status != CS_OK) goto done;
+    if (status != CS_OK) return status;
     base_distribution(v, s->zipf, p);
     base_distribution(pairs, 0, even);
     for (int64_t i = 0; i < n && status == CS_OK; ++i) {
@@ -313,8 +311,6 @@ static cs_status draw_grammar(const spec *s, cs_synthetic *language)
         status = cs_grammar_chain(n, s->depth, v, root, rule, word, language->start + c * h,
                                   language->next + c * h * h, language->emit + c * h * v);
     }
-done:
-    cs_pool_free(&pool);
     return status;
 }
 

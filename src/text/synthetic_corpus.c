@@ -89,7 +89,7 @@ static cs_status add_documents(const cs_synthetic *language, cs_corpus_builder *
 cs_status cs_synthetic_read(const char *source, const cs_corpus_options *resolved, cs_corpus *out)
 {
     CS_AUTO(cs_synthetic) language = {0};
-    cs_corpus_builder b;
+    CS_AUTO(cs_corpus_builder) b = {0};
     char word[16];
     int32_t number = 0;
     cs_corpus_builder_init(&b, resolved);
@@ -107,7 +107,6 @@ cs_status cs_synthetic_read(const char *source, const cs_corpus_options *resolve
     if (status == CS_OK) status = add_documents(&language, &b);
     if (status == CS_OK) status = cs_blame(cs_corpus_builder_finish(&b, out), "%s", source);
     if (status == CS_OK) memcpy(out->sha256, language.sha256, sizeof out->sha256);
-    cs_corpus_builder_free(&b);
     return status;
 }
 

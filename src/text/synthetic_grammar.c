@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 
 int64_t cs_grammar_states(int64_t symbols, int64_t depth, int64_t most)
@@ -47,13 +48,13 @@ cs_status cs_grammar_chain(int64_t symbols, int64_t depth, int64_t words, const 
                   all = cs_grammar_states(s, depth, INT32_MAX);
     double *below[32] = {NULL}; /* by levels */
     int64_t width[32] = {s};    /* S^(1 + levels) */
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     for (int64_t l = 0; l <= depth; ++l) {
         width[l] = l > 0 ? width[l - 1] * s : s;
         below[l] = cs_pool_take(&pool, s * width[l], sizeof(double));
     }
     cs_status status = pool.status;
-    if (status != CS_OK) goto done;
+    if (status != CS_OK) return status;
     for (int64_t a = 0; a < s; ++a) {
         below[0][a * s + a] = 1;
     }
@@ -83,7 +84,5 @@ cs_status cs_grammar_chain(int64_t symbols, int64_t depth, int64_t words, const 
         first = after;
         many = t + 1 < leaves ? many / s * width[r] / s : many;
     }
-done:
-    cs_pool_free(&pool);
     return status;
 }

@@ -90,7 +90,7 @@ cs_status cs_train_budgets(cs_model *model, const cs_corpus *corpus, const cs_to
     *out = (cs_train_result){.loss = NAN, .eval_loss = NAN};
     cs_status status = check_budgets(&o, count, budget);
     if (status != CS_OK) return status;
-    int64_t *keep = cs_alloc(o.intervals.keep.count + count, sizeof *keep);
+    CS_AUTO_FREE int64_t *keep = cs_alloc(o.intervals.keep.count + count, sizeof *keep);
     if (!keep) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < o.intervals.keep.count; ++i) {
         keep[i] = o.intervals.keep.step[i];
@@ -107,6 +107,5 @@ cs_status cs_train_budgets(cs_model *model, const cs_corpus *corpus, const cs_to
         status = train_budget(model, corpus, tokenizer, &o, &budget[i]);
         whole = budget[i].result.finished;
     }
-    cs_free(keep);
     return status;
 }

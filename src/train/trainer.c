@@ -64,11 +64,10 @@ typedef struct {
 
 cs_status cs_train_begin_with(const cs_model *model, cs_train_options *options)
 {
-    cs_hasher h = {0};
+    CS_AUTO(cs_hasher) h = {0};
     cs_status status = cs_hasher_make(0, &h);
     if (status == CS_OK && (status = cs_params_hash(&model->params, &h)) == CS_OK)
         cs_hash_hex(cs_hasher_value(&h), options->start.from);
-    cs_hasher_free(&h);
     return status;
 }
 
@@ -162,7 +161,7 @@ static cs_status resume(session *s)
     const char *dir = o->dir;
     int64_t last = -1, before = -1;
     json_auto_t *recorded = NULL;
-    char *folder = NULL;
+    CS_AUTO_FREE char *folder = NULL;
     cs_status status = o->start.resume ? cs_train_last(dir, &last, &before) : CS_OK;
     if (status == CS_OK && last < 0 && o->start.trunk) {
         dir = o->start.trunk;
@@ -179,7 +178,6 @@ static cs_status resume(session *s)
     if (status == CS_OK) status = match_record(folder, recorded, s->record, last);
     if (status == CS_OK) status = cs_train_restore(dir, last, s->tokenizer, s->t.model);
     s->saved = dir == o->dir ? last : -1;
-    cs_free(folder);
     return status;
 }
 

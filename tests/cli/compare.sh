@@ -5,7 +5,7 @@ golden=$(pwd)/tests/golden/models
 # Two small models, causal and masked, of one labelled corpus (c.tsv), and a folder of a task.
 models() {
     small_corpus c.tsv
-    awk 'BEGIN { srand(3); split("red green blue old new tall small dark", w, " "); for (i = 0; i < 120; ++i) { s = i % 2 ? "animal\tthe cat" : "plant\ta tree"; for (k = 0; k < 6; ++k) s = s " " w[1 + int(8 * rand())]; print s } }' > c.tsv
+    two_classes 120 > c.tsv
     mkdir tasks && { printf 'label\tsentence\n' && head -90 c.tsv; } > tasks/kind.train.tsv && { printf 'label\tsentence\n' && tail -30 c.tsv; } > tasks/kind.test.tsv
     for o in ar masked; do
         exits 0 "$COSPEC" train --corpus c.tsv --objective $o --arch gpt2 --max-length 16 --layers 2 --width 16 --heads 2 --batch 8 --lr 1e-2 --steps "${1:-30}" -o $o || return 1

@@ -191,7 +191,7 @@ test_full_disk() {
 
 # Runs that will not fit on the scratch disk are refused before it is full, with what to do.
 test_small_scratch_disk() {
-    awk 'BEGIN { srand(3); for (d = 0; d < 400; ++d) { for (i = 0; i < 400; ++i) printf "w%d ", int(exp(rand() * 7)); print "" } }' > c.txt
+    random_words 400 400 7 > c.txt
     mkdir scratch
     build="--corpus c.txt --tokenizer whitespace --objective masked --mask-ratio 0.5 --context each:10 --memory 1M --scratch scratch"
     mount -t tmpfs -o size=4M none scratch 2> /dev/null || { skip small_scratch_disk "no tmpfs can be mounted"; return 0; }
@@ -206,7 +206,7 @@ test_small_scratch_disk() {
 # Files of a matrix that will not fit on the disk are refused before it is counted: without its
 # first note and without a checkpoint. The space of a matrix that is overwritten counts as free.
 test_small_output_disk() {
-    awk 'BEGIN { srand(3); for (d = 0; d < 400; ++d) { for (i = 0; i < 400; ++i) printf "w%d ", int(exp(rand() * 7)); print "" } }' > c.txt
+    random_words 400 400 7 > c.txt
     mkdir disk
     mount -t tmpfs -o size=4M none disk 2> /dev/null || { skip small_output_disk "no tmpfs can be mounted"; return 0; }
     build="--corpus c.txt --tokenizer whitespace --objective masked --mask-ratio 0.5 --memory 1M"
@@ -231,7 +231,7 @@ test_no_permission() {
 
 # The memory that counting row by row needs is reported where --memory alone rules it out, and is enough.
 test_lacking_memory() {
-    awk 'BEGIN { srand(3); for (d = 0; d < 400; ++d) { for (i = 0; i < 400; ++i) printf "w%d ", int(exp(rand() * 7)); print "" } }' > c.txt
+    random_words 400 400 7 > c.txt
     build="--corpus c.txt --tokenizer whitespace --objective ar --context each:4"
     exits 0 "$COSPEC" cooc $build --memory 1M -o less && need=$(sed -n 's/.*counting by sorted records; --memory \([0-9]*M\) would allow counting row by row.*/\1/p' err) && [ -n "$need" ] || { fail "${why:-no note: $(cat err)}"; return 1; }
     exits 0 "$COSPEC" cooc $build --memory "$need" -o enough && ! says "sorted records" || { fail "${why:-$need is not enough}"; return 1; }
@@ -242,7 +242,7 @@ test_lacking_memory() {
 # Interrupts a build once it has spilled runs: the runs go, a checkpoint stays, and --resume ends with the
 # matrix of a build that was left alone.
 test_interrupt() {
-    awk 'BEGIN { srand(3); for (d = 0; d < 6000; ++d) { for (i = 0; i < 400; ++i) printf "w%d ", int(exp(rand() * 9)); print "" } }' > big.txt
+    random_words 6000 400 9 > big.txt
     mkdir scratch
     "$COSPEC" cooc --corpus big.txt --tokenizer whitespace --objective masked --mask-ratio 0.5 --context each:10 --memory 8M --scratch scratch -o d > out 2> err &
     pid=$!
@@ -279,7 +279,7 @@ now() { date +%s%3N; }
 
 # A signal while the matrix is written ends it within two seconds; what it was counted from is kept, and gives the same matrix.
 test_interrupt_while_writing() {
-    awk 'BEGIN { srand(3); for (d = 0; d < 3000; ++d) { for (i = 0; i < 100; ++i) printf "w%d ", int(exp(rand() * 9)); print "" } }' > big.txt
+    random_words 3000 100 9 > big.txt
     set -- --corpus big.txt --tokenizer whitespace --objective ar --context nearest:3 --mtx -o d
     for s in INT TERM; do
         late=0 got=0

@@ -3,7 +3,7 @@
 
 # a.tsv in every form: h.tsv and g.tsv with header lines, a.csv, a.jsonl, a folder of classes, a task, and WordNet's place.
 forms() {
-    awk 'BEGIN { srand(3); split("red green blue old new tall small dark", w, " "); for (i = 0; i < 60; ++i) { s = i % 2 ? "animal\tthe cat" : "plant\ta tree"; for (k = 0; k < 6; ++k) s = s " " w[1 + int(8 * rand())]; print s } }' > a.tsv
+    two_classes 60 > a.tsv
     { printf 'label\tsentence\n'; cat a.tsv; } > h.tsv
     awk -F '\t' 'BEGIN { print "index\tSentence\tLabel" } { print NR "\t" $2 "\t" $1 }' a.tsv > g.tsv
     awk -F '\t' 'BEGIN { print "text,label" } { print "\"" $2 "\"," $1 }' a.tsv > a.csv

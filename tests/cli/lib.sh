@@ -99,6 +99,18 @@ mtx() {
     printf '%s\n' "$@"
 }
 
+# block_matrix N [WEIGHTED]: in blocks.mtx, N blocks (3 1; 1 3), whose values are N times 1 and 1/2; WEIGHTED: the n-th block times n.
+block_matrix() {
+    awk -v n="$1" -v weighted="${2:+1}" 'BEGIN { print "%%MatrixMarket matrix coordinate real general"; print 2 * n, 2 * n, 4 * n
+        for (b = 1; b <= n; ++b) for (i = -1; i <= 0; ++i) for (j = -1; j <= 0; ++j) print 2 * b + i, 2 * b + j, (i == j ? 3 : 1) * (weighted ? b : 1) }' > blocks.mtx
+}
+
+# random_words DOCUMENTS WORDS SPREAD: texts of words w1 to w(e^SPREAD); the first are the most frequent.
+random_words() { awk -v documents="$1" -v words="$2" -v spread="$3" 'BEGIN { srand(3); for (d = 0; d < documents; ++d) { for (i = 0; i < words; ++i) printf "w%d ", int(exp(rand() * spread)); print "" } }'; }
+
+# two_classes DOCUMENTS: labelled lines of random words, of cats and of trees in turn.
+two_classes() { awk -v n="$1" 'BEGIN { srand(3); split("red green blue old new tall small dark", w, " "); for (i = 0; i < n; ++i) { s = i % 2 ? "animal\tthe cat" : "plant\ta tree"; for (k = 0; k < 6; ++k) s = s " " w[1 + int(8 * rand())]; print s } }'; }
+
 # trained DIR OBJECTIVE...: a tiny model of the small corpus, in c.tsv.
 trained() {
     dir=$1; shift
@@ -125,7 +137,7 @@ two_stacks() {
             "#single#:[" text ",{#SpecialToken#:{#id#:#</s>#,#type_id#:0}}],#pair#:[" text "],#special_tokens#:{#</s>#:{#id#:#</s>#,#ids#:[2],#tokens#:[#</s>#]}}},"
         gsub("#", q, t); print t q "model" q ":{" q "type" q ":" q "WordLevel" q "," q "unk_token" q ":" q "<unk>" q "," q "vocab" q ":{" v "}}}"
     }' > "$2/tokenizer.json"
-    awk 'BEGIN { srand(3); split("red green blue old new tall small dark", w, " "); for (i = 0; i < 120; ++i) { s = i % 2 ? "animal\tthe cat" : "plant\ta tree"; for (k = 0; k < 6; ++k) s = s " " w[1 + int(8 * rand())]; print s } }' > c.tsv
+    two_classes 120 > c.tsv
 }
 
 # npy NAME DTYPE SHAPE < bytes: an NPY file with this header ("(4, 2)") and these data.

@@ -6,17 +6,11 @@ value() { awk -F, -v m="$1" '$4 == m { print $(NF - 6); exit }' "$2"; }
 se() { awk -F, -v m="$1" '$4 == m { print $(NF - 5); exit }' "$2"; }
 
 # Blocks (3 1; 1 3): 60 ones and 60 halves; sum sigma^4 = 60 (1 + 1/16) = 63.75. Two columns of two, so 3 multiply-adds each row: 360.
-blocks() {
-    awk 'BEGIN { n = 60; print "%%MatrixMarket matrix coordinate real general"; print 2 * n, 2 * n, 4 * n
-        for (b = 0; b < n; ++b) for (i = 1; i <= 2; ++i) for (j = 1; j <= 2; ++j)
-            print 2 * b + i, 2 * b + j, (i == j ? 3 : 1) }' > blocks.mtx
-}
-
 built() { small_corpus c.tsv && exits 0 "$COSPEC" cooc --corpus c.tsv --objective masked --unmasked 2 --context all --max-length 4 --stride 1 -o m; }
 
 # 0, next to nothing, one below the cost, the cost: reported, flagged, and the same in every command.
 test_budget_edges() {
-    blocks
+    block_matrix 60
     for budget in 0 1e-9 359 360 1e300; do
         method=hutch++; case $budget in 360 | 1e300) method=exact;; esac
         exits 0 "$COSPEC" svd blocks.mtx -k 20 --moment-budget $budget --json && grep -q "\"sum_sigma4_method\": \"$method\"" out &&

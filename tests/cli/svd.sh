@@ -41,15 +41,9 @@ test_normalised() {
     exits 0 svd raw.mtx -k 1 && ! grep -q 'is above 1' err
 }
 
-# Blocks (3 1; 1 3) of different weight: 40 copies of 1 and of 1/2, whatever the solver.
-blocks() {
-    awk 'BEGIN { n = 40; print "%%MatrixMarket matrix coordinate real general"; print 2 * n, 2 * n, 4 * n
-        for (b = 0; b < n; ++b) for (i = 1; i <= 2; ++i) for (j = 1; j <= 2; ++j)
-            print 2 * b + i, 2 * b + j, (i == j ? 3 : 1) * (b + 1) }' > blocks.mtx
-}
-
+# 40 copies of 1 and of 1/2, whatever the solver.
 test_multiplicity() {
-    blocks
+    block_matrix 40 weighted
     awk 'BEGIN { for (i = 0; i < 80; ++i) print i < 40 ? 1 : 0.5 }' > ones-and-halves
     for solver in auto lapack arpack block; do
         exits 0 svd blocks.mtx -k 80 --solver $solver --json || return 1
@@ -141,7 +135,7 @@ test_arpack_with_small_components() {
 
 # A certificate's bound holds its slack, and its meaning says which.
 test_certificates_say_what_they_prove() {
-    blocks
+    block_matrix 40 weighted
     exits 0 "$COSPEC" svd blocks.mtx -k 50 --json && grep -q 'sqrt(sigma_k^2 (1 + 2e-9) + 64 eps sigma_1^2)' out &&
         grep -q '"near_ones": 0' out && [ "$(number multiplicity_of_one out)" = 40 ] || { fail "meaning"; return 1; }
     # Joined by 1e-11: one component, so one sigma = 1, and a second value that comes near.

@@ -23,12 +23,6 @@ random_matrix() { # ROWS COLS ENTRIES_A_ROW
         for (i = 1; i <= m; ++i) for (j = 0; j < e; ++j) print i, (i * 7 + j * j * 31 + int(rand() * 20)) % n + 1, 1 + int(rand() * 5) }' > r.mtx
 }
 
-# (3 1; 1 3) 40 times: 40 copies of 1 and of 1/2.
-blocks() {
-    awk 'BEGIN { n = 40; print "%%MatrixMarket matrix coordinate real general"; print 2 * n, 2 * n, 4 * n
-        for (b = 0; b < n; ++b) for (i = 1; i <= 2; ++i) for (j = 1; j <= 2; ++j) print 2 * b + i, 2 * b + j, (i == j ? 3 : 1) * (b + 1) }' > blocks.mtx
-}
-
 test_truncated() {
     here truncated || return 0
     random_matrix 900 700 6
@@ -48,7 +42,7 @@ test_dense() {
 
 test_multiplicity() {
     here multiplicity || return 0
-    blocks
+    block_matrix 40 weighted
     like_the_cpu lapack blocks.mtx -k 80 || return 1 # small components stay on the CPU
     for solver in block cusolver; do
         exits 0 svd blocks.mtx -k 60 --no-reduction --solver $solver --device cuda --json &&
@@ -65,7 +59,7 @@ test_dry_run() {
 
 test_words() {
     here words || return 0
-    blocks
+    block_matrix 40 weighted
     exits 0 svd blocks.mtx -k 3 --device cuda:0 --json && refuses 2 "'gpu' is not one of" svd blocks.mtx --device gpu &&
         refuses 2 "'cuda:' is not one of" svd blocks.mtx --device cuda: && refuses 2 "'cuda:x'" svd blocks.mtx --device cuda:x &&
         refuses 5 "no GPU has number 99" svd blocks.mtx --device cuda:99 &&
@@ -76,7 +70,7 @@ test_words() {
 
 test_what_is_not_there() {
     here what_is_not_there || return 0
-    blocks
+    block_matrix 40 weighted
     refuses 5 "no GPU: the plug-in /nonexistent.so: No such file" env COSPEC_PLUGIN=/nonexistent.so "$COSPEC" svd blocks.mtx --device cuda || return 1
     exits 0 env COSPEC_PLUGIN=/nonexistent.so "$COSPEC" svd blocks.mtx -k 3 || return 1
     emulation what_is_not_there || return 0
