@@ -25,6 +25,26 @@ test_published_studies() {
     xz -dc values.csv.xz | sed '0,/^number,.*,,[0-9a-f]*,/s/^\(number,.*,,[0-9a-f]*,\)[^,]*,/\150,/' > values.csv && ! xz -dc values.csv.xz | cmp -s - values.csv && exits 1 decide . || fail "a value was changed: $why $(cat out err)"
 }
 
+# Every claim with a threshold states the paper's own difference, and it is that of the numbers in its row: per cent, nats or L2.
+test_effects_are_the_papers() {
+    python3 - "$root" 2> err << 'EOF' || { fail "$(cat err)"; return 1; }
+import csv, json, math, re, sys
+root, checked = sys.argv[1], 0
+for name in "reproduce", "long", "images", "atlas", "repeat":
+    for claim, c in json.load(open(f"{root}/plots/{name}.json"))["claims"].items():
+        assert "matters" not in c or "effect" in c, (name, claim)
+for folder in "study/long", "study-images/long":
+    for row in csv.DictReader(open(f"{root}/docs/results/{folder}/claims.csv")):
+        numbers = [float(x) for x in re.findall(r"(?<![\w=.])\d+\.\d+", row["paper"])[:2]]
+        if row["effect"]:
+            a, b = numbers
+            of = math.log(a / b) if "nats" in row["metric"] else a - b if row["metric"].startswith("L2") else (a - b) / 100
+            assert abs(abs(of) - float(row["effect"])) < 6e-5, row
+            checked += 1
+assert checked > 180, checked
+EOF
+}
+
 # A fresh study: seeds, blocks of documents, pairs, baselines, budgets, equivalence, an exact p, an audit, correlations.
 test_fresh_study() {
     small_corpus c.tsv; models=
@@ -73,4 +93,4 @@ test_fresh_study() {
     exits 2 sh "$root/plots/pack.sh" r && exits 3 sh "$root/plots/pack.sh" r/v none && says "values.csv is missing"
 }
 
-for name in published_studies fresh_study; do check "$name"; done
+for name in published_studies effects_are_the_papers fresh_study; do check "$name"; done
