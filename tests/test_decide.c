@@ -1,4 +1,4 @@
-/* stats/student, stats/moderated, stats/decide against closed forms and scipy, and the rule itself by
+/* stats/moderated, stats/decide against closed forms and scipy, and the rule itself by
  * simulation. tests/bench/decide_bench.c has the larger one. */
 #include "io_support.h"
 #include "stats/decide.h"

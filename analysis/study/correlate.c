@@ -91,9 +91,7 @@ static cs_status put_marks(const char *pattern, const char *object, const char *
             return cs_fail(CS_ERR_INPUT, "object %s has no part for %c", object,
                            pattern[plain + 1]);
         }
-        char *longer = cs_format("%s%.*s%.*s", done, plain, pattern, mark ? length : 0, word);
-        cs_free(done);
-        done = longer;
+        cs_append(&done, "%.*s%.*s", plain, pattern, mark ? length : 0, word);
         pattern += plain + (mark ? 1 : 0) + part;
     }
     *out = done;

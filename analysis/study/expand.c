@@ -161,20 +161,19 @@ static cs_status expand_section(const json_t *tables, json_t *section, json_t *s
 
 static cs_status expand_claims(const json_t *tables, json_t *claims, json_t *all)
 {
-    json_t *claim = NULL, *rows = NULL, *row = NULL;
+    json_t *claim = NULL, *row = NULL;
     const char *name = NULL;
     size_t i = 0;
     cs_status status = all ? CS_OK : CS_ERR_MEMORY;
     json_object_foreach(claims, name, claim)
     {
+        json_auto_t *rows = NULL;
         if (status == CS_OK) status = cs_blame(rows_of(tables, claim, &rows), "%s", name);
         if (status == CS_OK && !rows) status = cs_json_set(all, name, json_incref(claim));
         json_array_foreach(rows, i, row)
         {
             if (status == CS_OK) status = add_filled(all, name, claim, &(place){tables, row});
         }
-        json_decref(rows);
-        rows = NULL;
     }
     return status;
 }

@@ -179,7 +179,6 @@ static cs_status optimum(const cs_31_problem *p, int64_t features, int64_t trial
 {
     static const double noise[NOISES] = {0, 1e-2, 1e-1};
     extremum m = {0};
-    cs_dense f = {0}, w = {0};
     int64_t side = p->a.rows < p->a.cols ? p->a.rows : p->a.cols;
     cs_spectrum_options so = {.seed = o->seed, .threads = o->threads};
     if (o->spectrum) {
@@ -189,10 +188,9 @@ static cs_status optimum(const cs_31_problem *p, int64_t features, int64_t trial
     so.normalised = so.values_only = so.moment4 = false; /* p->a is a joint distribution */
     cs_status status = cs_spectrum_of(&p->a, &so, &m.spectrum);
     for (int i = 0; status == CS_OK && i < NOISES; ++i) {
+        CS_AUTO(cs_dense) f = {0}, w = {0};
         status = optimal_pair(p, &m.spectrum, noise[i], o->seed, (uint64_t)(trials + i), &f, &w);
         if (status == CS_OK) status = cs_31_evaluate(p, &f, &w, o->threads, &m.pair[i]);
-        cs_dense_free(&f);
-        cs_dense_free(&w);
     }
     /* A triplet with residual r moves sigma^2 by at most 2 sigma r + r^2 and L_2 by as much. */
     for (int64_t j = 0; status == CS_OK && j < m.spectrum.k; ++j) {

@@ -38,7 +38,6 @@ static cs_status run_verify_model(cs_args *args)
 {
     CS_AUTO(cs_model_text) t = {0};
     cs_npz *reference = NULL;
-    CS_AUTO_FREE cs_state_difference *d = NULL;
     int count = 0;
     cs_status status = CS_OK;
     const char *path = cs_args_positional(args, 1), *attention = cs_args_text(args, "attention");
@@ -46,7 +45,7 @@ static cs_status run_verify_model(cs_args *args)
         (status = cs_model_text_has_states(&t)) != CS_OK ||
         (status = cs_output_input(args, path)) != CS_OK ||
         (status = cs_npz_open(path, 0, &reference)) != CS_OK) {
-        goto done;
+        return status;
     }
     const cs_verify_options options = {
         .decoder = t.decoder,
@@ -55,12 +54,11 @@ static cs_status run_verify_model(cs_args *args)
         .raw = cs_args_is(args, "final-norm", "no"),
         .tolerance = cs_args_real_or(args, "tol", 0)};
     const int64_t last = cs_model_config_depth(&t.model.config, t.decoder);
-    d = cs_calloc(last + 2, sizeof *d);
+    CS_AUTO_FREE cs_state_difference *d = cs_calloc(last + 2, sizeof *d);
     status = d ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK)
         status = cs_blame(cs_verify_states(&t.model, reference, &options, d, &count), "%s", path);
     if (status == CS_OK) status = report(args, &t, d, last, count);
-done:
     cs_npz_close(reference);
     return status;
 }

@@ -535,13 +535,8 @@ static cs_status take_same(const char *from, cs_tokenizer **tokenizer)
     cs_tokenizer *there = NULL;
     cs_status status = cs_tokenizer_read(from, &there);
     if (status == CS_OK) status = cs_tokenizer_match(from, there, *tokenizer);
-    if (status == CS_OK) {
-        cs_tokenizer_free(tokenizer);
-        *tokenizer = there;
-    } else {
-        cs_tokenizer_free(&there);
-    }
-    return status;
+    if (status == CS_OK) cs_tokenizer_free(tokenizer);
+    return CS_DELIVER(status, tokenizer, there, cs_tokenizer_free);
 }
 
 void cs_args_keep_some(const cs_args *args, cs_corpus *corpus)

@@ -21,11 +21,7 @@ cs_status cs_share_path(const char *relative, char **out)
         }
         char *path = cs_path_join(places[i], relative);
         status = !path ? CS_ERR_MEMORY : cs_path_exists(path) ? CS_OK : CS_ERR_IO;
-        if (status == CS_OK) {
-            *out = path;
-        } else {
-            cs_free(path);
-        }
+        status = CS_DELIVER(status, out, path, cs_drop);
     }
     return status != CS_ERR_IO
                ? status

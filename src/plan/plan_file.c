@@ -219,9 +219,7 @@ cs_status cs_plan_file_digest(const cs_plan_file *file, char hex[65])
         return cs_sha256_file(file->path, hex);
     }
     char *text = file->inputs > 0 ? json_dumps(file->source, JSON_SORT_KEYS) : NULL;
-    if (text) {
-        cs_sha256(text, strlen(text), hex);
-    }
+    if (text) cs_sha256(text, strlen(text), hex);
     free(text);
     return text || file->inputs == 0 ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for plans");
 }

@@ -37,6 +37,4 @@ test_bad_input() {
     refuses 2 "give a smaller --vocab, or --features" "$COSPEC" align ar many.tsv --vocab all
 }
 
-for t in scores model bad_input; do
-    check $t
-done
+run_tests

@@ -116,6 +116,4 @@ test_length_figure() {
     exits 0 "$COSPEC" plot length p-ar/by-length.csv --series model -o g && [ ! -s err ] && exits 0 "$COSPEC" plot training ar=ar/log.csv -o g && grep -q 'markers: held-out' g/training.svg || fail "${why:-$(cat err)}"
 }
 
-for t in closed_forms tables rows truth bad_input matrices_as_before length_figure; do
-    check $t
-done
+run_tests

@@ -338,7 +338,4 @@ test_data() {
         refuses 2 "--vocab does not apply" "$COSPEC" data list --vocab 3 && refuses 2 "wordnt" "$COSPEC" data prepare wordnt
 }
 
-for t in counts any_memory_any_threads mask_ratio_is_unmasked rounded_ratios_are_said given_is_better_connected_never uncovered_tokens_are_told draws \
-    out_of_reach_is_said dry_run nearest_is_given objective_and_context_have_one_form sampling_is_said plan_files bad_corpora bad_options never_overwrites full_disk small_scratch_disk small_output_disk no_permission lacking_memory interrupt interrupt_while_writing interrupted_sweep data; do
-    check $t
-done
+run_tests

@@ -59,6 +59,4 @@ test_joined() {
         refuses 3 "give its files, such as task/train.tsv" "$COSPEC" cooc --corpus task --objective ar -o t
 }
 
-for t in split_sides joined; do
-    check $t
-done
+run_tests

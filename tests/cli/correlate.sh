@@ -56,4 +56,4 @@ test_what_is_missing_is_named() {
         exits 2 "$COSPEC" correlate a.blind b.blind c.blind --budgets 10,20 --runs 1,1 --predict "$kappa" --outcome "$score" && says "run 1 is given twice"
 }
 
-for name in correlations_by_budget objects_of_one_matrix_are_one what_is_missing_is_named; do check "$name"; done
+run_tests

@@ -92,6 +92,4 @@ test_tasks() {
         refuses 2 "wordnet:train is one side" "$COSPEC" probe ar wordnet:train && refuses 2 "two tasks are called a" "$COSPEC" probe ar --tasks a.csv,a.tsv -o x && refuses 3 "ar: no task" "$COSPEC" probe ar --tasks ar -o x
 }
 
-for t in everywhere headers sides tasks; do
-    check $t
-done
+run_tests

@@ -42,8 +42,4 @@ test_folder_with_a_blank() {
     WORDNET_DIR=$PWD/none COSPEC_CACHE=$PWD/cache exits 0 "$COSPEC" demo -o "e f" && grep -q "^\$ cospec svd 'e f/ar'" out || fail "${why:-$(grep '^\$' out)}"
 }
 
-check interrupt
-check folder_with_a_blank
-check wordnet
-check generated
-check no_gnuplot
+run_tests

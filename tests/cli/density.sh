@@ -69,4 +69,4 @@ test_bad_input() {
     mtx 2 2 "1 1 0" > m.mtx; refuses 3 "no nonzero entry" "$COSPEC" density m.mtx
 }
 
-for t in closed_form large_values_are_shown corpus budget dry_run plot bad_input; do check $t; done
+run_tests

@@ -54,4 +54,4 @@ test_lengths_beyond_are_noted() {
         exits 0 "$COSPEC" features ar c.tsv --max-length 20 --limit 3 -o f && [ "$(grep -c -- "--max-length exceeds the 16 tokens" err)" = 1 ] || fail "${why:-$(cat err)}"
 }
 
-for t in texts_of_every_kind prompts_and_greedy a_mask_in_the_prompt_is_noted bad_input lengths_beyond_are_noted; do check "$t"; done
+run_tests

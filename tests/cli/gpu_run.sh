@@ -95,6 +95,4 @@ test_programs() {
         exits 0 "$build/tests/gpu/test_svd" check "61 x 37"
 }
 
-for t in plan all_well failures hangs left_behind sanitizer no_device programs; do
-    check $t
-done
+run_tests

@@ -76,6 +76,4 @@ test_codes_are_tokens() {
     refuses 2 "--codes needs pictures, but t.txt has none" "$COSPEC" cooc --corpus t.txt --codes 5 --objective ar -o e
 }
 
-check codes_are_tokens
-check stats_and_contact_sheet
-check bad_pictures
+run_tests

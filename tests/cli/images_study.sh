@@ -37,6 +37,4 @@ open("my photos/batches.meta.txt", "w").write("\n".join(f"class {c}" for c in ra
     grep -q '"accuracy\|,accuracy,' r/l-group1-0/probe.csv && refuses 3 '--pictures none: no such file or directory' "$COSPEC" $study --pictures none -o n && refuses 2 'no variable images for --pictures' "$COSPEC" reproduce --pictures 'my photos' -o n
 }
 
-check scales
-check own_pictures
-check smoke
+run_tests

@@ -61,4 +61,4 @@ test_library() {
     exits 0 own/bin/cospec data list
 }
 
-for name in install headers library; do check "$name"; done
+run_tests

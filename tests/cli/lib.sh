@@ -1,4 +1,4 @@
-# Sourced by the end-to-end tests: each test is a function that returns 0 or sets `why`.
+# Sourced by the end-to-end tests: each test is a function test_NAME that returns 0 or sets `why`; a script ends with run_tests.
 # $COSPEC is the program. Everything happens in a separate folder, removed at the end.
 set -u
 : "${COSPEC:?}"
@@ -6,6 +6,7 @@ export LC_ALL=C.UTF-8 TERM=dumb
 # MPI on one machine without a network, with more ranks than cores.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_plm=isolated
+tests=$(sed -n 's/^test_\([a-z0-9_]*\)() *{.*/\1/p' "$0")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -19,6 +20,9 @@ check() {
     cd "$work" || exit 1
     chmod -R u+w "$work/$1" && rm -rf "${work:?}/$1"
 }
+
+# run_tests: the tests of the script, in their order.
+run_tests() { for test_name in $tests; do check "$test_name"; done; }
 
 skip() { skipped=1; echo "skip $1: $2"; }
 

@@ -18,6 +18,4 @@ test_repeat() {
     ! grep -q '{{' p/report.html && [ "$(grep -c 'perplexity.csv' p/report.html)" -ge 12 ] || fail "the report is not filled"
 }
 
-for t in smoke repeat; do
-    check $t
-done
+run_tests

@@ -175,6 +175,4 @@ test_failure_under_force() {
     [ "$(cat code)" = 3 ] && [ -z "$(ls -A "$long")" ] || fail "exit $(cat code): $(ls -A "$long")"
 }
 
-for t in changed_results changed_sidecar all_or_nothing all_or_nothing_of_a_build all_or_nothing_of_vectors failure_spares_other_files failure_under_force holds_the_run hashes_inputs rerun rerun_of_config rerun_of_a_build rerun_of_something_else resume resume_sees_changed_inputs resume_without_results; do
-    check $t
-done
+run_tests

@@ -182,16 +182,4 @@ test_decoder() {
     [ "$(number rows d/mask_rank.json)" = "$(number rows out)" ] && [ "$(cut -d, -f2 d/gap.csv | sort -u | tr '\n' ' ')" = "0 1 2 3 layer " ] && [ "$(cut -d, -f2 e/gap.csv | sort -u | tr '\n' ' ')" = "0 1 2 layer " ] || fail "$(cat d/gap.csv)"
 }
 
-check study_of_two_models
-check decoder
-check equal_rows
-check table_for_the_eye
-check options
-check same_bytes_for_any_threads
-check figures
-check rare_tokens
-check fine_tuned
-check hugging_face_models
-check inconclusive
-check refusals
-check verify
+run_tests

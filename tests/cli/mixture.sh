@@ -148,6 +148,4 @@ test_shares_that_do_not_sum_to_one() {
     exits 0 "$COSPEC" kernel 'mix:0.1*ar+0.2*masked(unmasked=1)+0.7*permuted-ar' --length 3 && ! grep -q 'sum to' err || fail "${why:-$(cat err)}"
 }
 
-for t in shares_that_do_not_sum_to_one cooc_is_the_sum_of_the_lists_of_its_lengths toy_is_that_of_the_list what_was_built_keeps_its_mixture training_completes_parts other_commands_take_it forms_mix_on_whole_documents defects_are_named; do
-    check $t
-done
+run_tests

@@ -84,4 +84,4 @@ test_draws() {
         refuses 2 "--moment-budget needs a list of --draws" "$COSPEC" cooc "$@" --moment-budget 0 -o f
 }
 
-for t in budget_edges connectivity connectivity_solvers tails verify draws; do check $t; done
+run_tests

@@ -209,6 +209,4 @@ test_decoder() {
         exits 0 "$COSPEC" train --corpus c.tsv --objective ar --steps 1 --width 16 --layers 1 --batch 8 -o ar && refuses 2 "the model (gpt2) has no second stack" "$COSPEC" probe ar c.tsv --stack decoder
 }
 
-for t in closed_form separable regression texts forms against notes unconverged decoder bad_input; do
-    check $t
-done
+run_tests

@@ -30,5 +30,4 @@ test_version() {
     grep -q "^version: $want\$" "$root/CITATION.cff" && grep -q "^## $want " "$root/CHANGELOG.md" || fail "CITATION.cff or CHANGELOG.md has another version than $want"
 }
 
-check module_against_numpy
-check version
+run_tests

@@ -224,6 +224,4 @@ test_inputs_that_do_not_end() {
     [ $code = 130 ] || fail "exit code $code: $(cat err)"
 }
 
-for t in closed_form constant_rows csv_and_text corrected_rank table_for_the_eye more_dimensions outliers groups shards hash_beside unequal_n bad_input inputs_that_do_not_end similarity similarity_threads shape_blocks; do
-    check $t
-done
+run_tests

@@ -304,9 +304,4 @@ test_claimed_rows() {
     ) || fail "$(cat why)"
 }
 
-for t in closed_form dense_bits_of_any_threads after_ones more_than_there_are normalised any_size what_is_not_computed_is_not_said multiplicity zeros_are_counted_apart vectors csv_and_text solvers_not_here \
-    rank_out_of_range bad_matrices truncated_npz not_converged_is_printed arpack_with_small_components \
-    certificates_say_what_they_prove certify interrupt_gives_what_converged start_and_memory \
-    what_would_be_ignored_is_refused arpack_of_all dry_run rows_that_are_printed claimed_rows; do
-    check $t
-done
+run_tests

@@ -84,6 +84,4 @@ test_too_little_memory() {
         [ ! -e d/svd.json ] && refuses 3 "GPU memory: " env COSPEC_EMULATED_BYTES=4000000 "$COSPEC" svd r.mtx -k 300 --solver cusolver --no-reduction --device cuda
 }
 
-for t in truncated dense multiplicity dry_run words what_is_not_there too_little_memory; do
-    check $t
-done
+run_tests

@@ -97,11 +97,4 @@ test_estimable() {
         grep -q 'sum_sigma4 *distinct-document .* not bias-corrected' out && grep -q 'sigma_1 *distinct-document .* not bias-corrected; outside the interval' out || fail "${why:-$(cat out)}"
 }
 
-check documents_are_a_corpus
-check population_of_a_file
-check population_of_a_grammar
-check truth_stands_beside_estimates
-check bayes_risk_of_a_context
-check models_learn_it
-check refusals
-check estimable
+run_tests

@@ -75,6 +75,4 @@ test_refusals() {
     refuses 3 "task own: g/own.train.tsv:42" "$COSPEC" probe model --tasks g --penalties 0.1 -o x && [ ! -e x/tasks.csv ] || fail "${why:-$(cat err)}"
 }
 
-for t in layouts finetune_and_resume refusals; do
-    check $t
-done
+run_tests

@@ -138,14 +138,4 @@ test_a_model_directory() {
         grep -q model/added_tokens.json m/manifest.json && grep -q model/tokenizer_config.json m/manifest.json || fail "$(cat err)"
 }
 
-check round_trip
-check no_line_end_at_the_end
-check special_tokens
-check json_and_files
-check training_leaves_the_same_bytes
-check train_and_test_documents
-check word_lists
-check a_matrix_over_bpe
-check a_model_directory
-check bad_input
-check usage
+run_tests

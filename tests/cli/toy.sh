@@ -146,8 +146,4 @@ test_rounded_ratios_are_said() {
     grep -q ',reduce,35,' out || fail "0.29 of 50 is 14.5, rounded away from zero: 35 unmasked"
 }
 
-for t in golden given_is_all_ones a_position_that_is_known sums mask_ratio_is_unmasked a_million_classes sweep_csv sweep_json \
-    sweep_leaves_out_what_does_not_exist sweep_refuses_what_never_exists plan_file bad_numbers nothing_is_ignored too_large_is_said_before \
-    rounded_ratios_are_said; do
-    check $t
-done
+run_tests

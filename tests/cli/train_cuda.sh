@@ -76,8 +76,4 @@ test_plugin_absent() {
         { grep -q "on the CPU: /nonexistent.so: no GPU" err || fail "no note: $(cat err)"; }
 }
 
-check every_form
-check same_bytes_again
-check search_products
-check refused_products
-check plugin_absent
+run_tests

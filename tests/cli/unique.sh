@@ -43,7 +43,4 @@ test_bad_input() {
         cp e/matrix.npz n/matrix.npz && refuses 3 "is not a Gram form" "$COSPEC" inspect n
 }
 
-check by_hand
-check left_vectors_are_not_at_hand
-check given
-check bad_input
+run_tests

@@ -93,4 +93,4 @@ test_fresh_study() {
     exits 2 sh "$root/plots/pack.sh" r && exits 3 sh "$root/plots/pack.sh" r/v none && says "values.csv is missing"
 }
 
-for name in published_studies effects_are_the_papers fresh_study; do check "$name"; done
+run_tests

@@ -188,5 +188,4 @@ test_language() {
         refuses 2 "--jackknife needs" verify 4.1 --matrix law --jackknife 4 && refuses 3 "law/matrix.npz" verify 4.1 --matrix law/matrix.npz --estimate distinct-document
 }
 
-for t in pictures refinement language all_on_the_default_toy page json columns list one_theorem files sweep large_toy_leaves_out_what_needs_the_matrix matrix_file empty_rows \
-    matrix_bad_input negative_matrix no_convergence attained_bound solver_options usage store; do check $t; done
+run_tests

@@ -74,4 +74,4 @@ test_bad_input() {
         exits 0 "$COSPEC" verify 4.3 --model entropy --corpus c.tsv --limit 5 --csv && sound
 }
 
-for t in random trained figure bad_input; do check $t; done
+run_tests

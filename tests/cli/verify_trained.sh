@@ -41,4 +41,4 @@ test_usage() {
         refuses 3 'the limit is 32768' "$COSPEC" verify trained --objective masked --unmasked 4 --classes 9 --length 9 --tokens 9
 }
 
-for t in masked ar out_of_reach short_training usage; do check $t; done
+run_tests

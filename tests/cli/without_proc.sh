@@ -24,4 +24,4 @@ test_files() {
     [ "$(sed -n '/program_sha256/p' one/m/manifest.json)" = "$(sed -n '/program_sha256/p' two/m/manifest.json)" ] && grep -q '"exit": 0' two/r/f/step.json || fail "another program: $(cat two/r/f/step.json)"
 }
 
-check files
+run_tests

@@ -9,4 +9,4 @@ test_run() {
     venv/bin/python "$root/tests/notebooks.py" --run > out 2> err || fail "$(grep -v '^ok ' out)"
 }
 
-check run
+run_tests

@@ -24,5 +24,4 @@ test_tensors() {
     PYTHONPATH=site "$python" "$root/tests/oracle/python_inputs.py" torch > out 2> err && [ "$(cat out)" = ok ] || fail "$(tail -3 err)"
 }
 
-check types_and_interrupts
-check tensors
+run_tests

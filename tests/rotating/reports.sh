@@ -10,4 +10,4 @@ test_nothing_is_cut() {
     done
 }
 
-check nothing_is_cut
+run_tests

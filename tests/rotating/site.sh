@@ -98,9 +98,4 @@ test_nothing_is_cut() {
     done
 }
 
-check missing_packages
-check build
-check python_reference
-check search
-check nothing_overflows
-check nothing_is_cut
+run_tests
