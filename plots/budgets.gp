@@ -60,8 +60,8 @@ set tics font ",10"
 set xzeroaxis lt -1 lc rgb "#444444"
 unset key
 starts(v, w) = v[1:strlen(w)] eq w
-shape(v) = starts(v, "reproduced") ? 7 : starts(v, "opposite") ? 5 : starts(v, "equivalent") ? 13 : starts(v, "not tested") ? 2 : 6
-shade(v) = starts(v, "reproduced") ? 0x1A7F4B : starts(v, "opposite") ? 0xD55E00 : starts(v, "equivalent") ? 0x0072B2 : starts(v, "not tested") ? 0x5B4A91 : 0x444444
+shape(v) = starts(v, "reproduced") ? 7 : starts(v, "opposite") ? 5 : starts(v, "equivalent") ? 13 : starts(v, "not test") || starts(v, "baseline") ? 2 : 6
+shade(v) = starts(v, "reproduced") ? 0x1A7F4B : starts(v, "opposite") ? 0xD55E00 : starts(v, "equivalent") ? 0x0072B2 : starts(v, "not test") || starts(v, "baseline") ? 0x5B4A91 : 0x444444
 key(x, v, p, c) = sprintf('set label "%s" at screen %g,%g left point pt %d lc rgb %d ps 1.1 offset 1.2,0', v, x, 1 - 18.0 / height, p, c)
 eval key(0.05, "reproduced", 7, 0x1A7F4B)
 eval key(0.21, "opposite", 5, 0xD55E00)

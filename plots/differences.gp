@@ -18,8 +18,8 @@ array MIDDLE[400]
 array SHADE[400]
 at(s, c) = of(s, c) * column("wanted")
 starts(v, w) = v[1:strlen(w)] eq w
-shape(v) = starts(v, "reproduced") ? 7 : starts(v, "opposite") ? 5 : starts(v, "equivalent") ? 13 : starts(v, "not tested") ? 2 : 6
-shade(v) = starts(v, "reproduced") ? 0x1A7F4B : starts(v, "opposite") ? 0xD55E00 : starts(v, "equivalent") ? 0x0072B2 : starts(v, "not tested") ? 0x5B4A91 : 0x444444
+shape(v) = starts(v, "reproduced") ? 7 : starts(v, "opposite") ? 5 : starts(v, "equivalent") ? 13 : starts(v, "not test") || starts(v, "baseline") ? 2 : 6
+shade(v) = starts(v, "reproduced") ? 0x1A7F4B : starts(v, "opposite") ? 0xD55E00 : starts(v, "equivalent") ? 0x0072B2 : starts(v, "not test") || starts(v, "baseline") ? 0x5B4A91 : 0x444444
 # Labels break at blanks.
 cut(s, n) = n < 2 ? LONGEST + 1 : s[n:n] eq " " && s[n + 1:n + 1] ne "%" ? n : cut(s, n - 1)
 wrap(s) = strlen(s) <= LONGEST ? s : s[1:cut(s, LONGEST + 1) - 1] . "\n" . wrap(s[cut(s, LONGEST + 1) + 1:*])

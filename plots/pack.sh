@@ -7,9 +7,9 @@
 #                                       empty folder, `cospec reproduce -o FOLDER --resume --any-version` goes on
 #                                       with it (docs/reference/studies.md, Order and resuming).
 #   sh plots/pack.sh STUDY FOLDER       what is published: the report, the verdicts (claims.csv and
-#                                       claims-budgets.csv), the correlations, and values.csv.xz, from which
-#                                       docs/results/verdicts.py decides the verdicts again. Links of the
-#                                       report to files that are not published become text.
+#                                       claims-budgets.csv), their counts (counts.csv), the correlations, and
+#                                       values.csv.xz, from which docs/results/verdicts.py decides the verdicts
+#                                       again. Links of the report to files that are not published become text.
 set -eu
 [ $# = 2 ] && [ -d "$1" ] || { echo 'usage: sh plots/pack.sh STUDY OUT.tar.xz|FOLDER' >&2; exit 2; }
 case $2 in
@@ -17,7 +17,7 @@ case $2 in
 *)
     [ -f "$1/values.csv" ] || { echo "pack.sh: $1/values.csv is missing: the study has no claims or has not ended" >&2; exit 3; }
     mkdir -p "$2"
-    for file in "$1/report.html" "$1/claims.csv" "$1/claims-budgets.csv" "$1"/*/correlations.csv; do
+    for file in "$1/report.html" "$1/claims.csv" "$1/claims-budgets.csv" "$1/counts.csv" "$1"/*/correlations.csv; do
         [ ! -f "$file" ] || cp "$file" "$2/"
     done
     if [ -f "$2/report.html" ]; then

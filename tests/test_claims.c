@@ -296,3 +296,88 @@ TEST(verdicts_over_budgets)
     assert_int_equal(verdict_of(-1, -1, 0, 2, 1), CS_CLAIM_UNDETERMINED);
     assert_int_equal(verdict_of(-1, -1, 3, 3, 1), CS_CLAIM_NOT_TESTED);
 }
+
+/* The margin of an equivalence is at most the paper's own difference, and a difference that the study
+ * could not have found is not testable. */
+TEST(the_papers_effect_bounds_an_equivalence)
+{
+    static const struct {
+        double d, effect;
+        cs_claim_verdict verdict;
+    } rows_of[] = {{0.05, 0, CS_CLAIM_EQUIVALENT},      {0.05, 2, CS_CLAIM_EQUIVALENT},
+                   {0.05, 0.6, CS_CLAIM_EQUIVALENT},    {0.05, 0.2, CS_CLAIM_UNDETERMINED},
+                   {0.05, 0.15, CS_CLAIM_NOT_TESTABLE}, {0.5, 0.15, CS_CLAIM_REPRODUCED},
+                   {-0.5, 0.15, CS_CLAIM_OPPOSITE}};
+    for (size_t i = 0; i < sizeof rows_of / sizeof *rows_of; ++i) {
+        const cs_claim_side left = {.value = rows_of[i].d, .se = 0.1, .freedom = INFINITY};
+        cs_claim_point point = {
+            .sides = {.want = ">", .left = left}, .matters = 1, .effect = rows_of[i].effect};
+        cs_study_claim claim = {.name = "c", .family = "F", .points = 1, .point = &point};
+        cs_claims claims = {.count = 1, .claim = &claim};
+        OK(cs_claims_decide(&claims)); /* the resolution is .196 */
+        assert_int_equal(claim.verdict, rows_of[i].verdict);
+    }
+}
+
+/* A side counts in the variances of its family also where a pair has it first. */
+TEST(sides_of_pairs_count_where_they_stand_alone)
+{
+    enum { FAMILY = 4, SEEDS = 3 };
+    static char files[FAMILY][2] = {"a", "b", "c", "d"};
+    double margin[2];
+    for (int order = 0; order < 2; ++order) {
+        cs_claim_point point[FAMILY] = {0};
+        cs_study_claim claim[FAMILY] = {0};
+        cs_claims claims = {.count = FAMILY, .claim = claim};
+        for (int c = 0; c < FAMILY; ++c) {
+            const int of = order ? FAMILY - 1 - c : c; /* the pair is comparison 0 */
+            cs_claim_side left = {.file = files[of ? of - 1 : 0], .runs = SEEDS, .measured = SEEDS};
+            left.variance = of > 1 ? 1.5 * of : 40;
+            for (int i = 0; i < SEEDS; ++i)
+                left.run[i].value = i;
+            point[c].sides = (cs_study_comparison){.want = ">", .left = left, .paired = of == 0};
+            claim[c] =
+                (cs_study_claim){.name = "c", .family = "F", .points = 1, .point = &point[c]};
+            if (of == 0) point[c].sides.right = left;
+        }
+        OK(cs_claims_decide(&claims));
+        margin[order] = point[order ? 0 : FAMILY - 1].margin;
+    }
+    assert_true(fabs(margin[0] - margin[1]) < 1e-12 && margin[0] > 0);
+}
+
+/* Signs and equivalences are counted apart, with the families in which each was possible. */
+TEST(counts_have_the_error_of_the_study)
+{
+    static const struct {
+        const char *source, *family;
+        double d, matters;
+    } rows_of[] = {{"LA, Table 1", "F", 9, 0},
+                   {"LA, Table 2", "G", 0.35, 0},
+                   {"GVP, Table 1", "G", -9, 0},
+                   {"GVP, Table 1", "H", 0.05, 1}};
+    enum { ALL = sizeof rows_of / sizeof *rows_of };
+    cs_claim_point point[ALL] = {0};
+    cs_study_claim claim[ALL] = {0};
+    cs_claims claims = {.count = ALL, .claim = claim};
+    for (int c = 0; c < ALL; ++c) {
+        const cs_claim_side left = {.value = rows_of[c].d, .se = 0.15, .freedom = INFINITY};
+        point[c] =
+            (cs_claim_point){.sides = {.want = ">", .left = left}, .matters = rows_of[c].matters};
+        claim[c] = (cs_study_claim){.name = "c",
+                                    .source = rows_of[c].source,
+                                    .family = rows_of[c].family,
+                                    .points = 1,
+                                    .point = &point[c]};
+    }
+    OK(cs_claims_decide(&claims));
+    cs_claim_count n = cs_claims_count(&claims, NULL, CS_CLAIM_SIGNS);
+    assert_true(n.claims == 3 && n.families == 3 && n.study_wide == 2); /* .35 has p .0196 */
+    assert_true(fabs(n.error - (1 - pow(0.95, 3))) < 1e-15);
+    n = cs_claims_count(&claims, &claim[0], CS_CLAIM_SIGNS);
+    assert_true(n.claims == 2 && n.families == 2 && n.study_wide == 1);
+    n = cs_claims_count(&claims, NULL, CS_CLAIM_EQUIVALENCES);
+    assert_true(n.claims == 1 && n.families == 1 && n.study_wide == 1);
+    n = cs_claims_count(&claims, &claim[0], CS_CLAIM_EQUIVALENCES);
+    assert_true(n.claims == 0 && n.families == 0 && n.error == 0);
+}

@@ -27,23 +27,45 @@ const cs_claim_point *cs_claim_shown(const cs_study_claim *claim)
 
 const char *cs_claim_verdict_name(cs_claim_verdict verdict, bool exploratory)
 {
-    static const char *const name[] = {
-        "reproduced", "opposite at this scale", "not reproduced at this scale",
-        "equivalent", "undetermined",           "not tested",
-        "holds",      "holds, but vacuous",     "false as printed",
-        "false",      "not specified"};
+    static const char *const name[] = {"reproduced",
+                                       "opposite at this scale",
+                                       "not reproduced at this scale",
+                                       "equivalent",
+                                       "not testable at this scale",
+                                       "undetermined",
+                                       "baseline undertrained",
+                                       "not tested",
+                                       "holds",
+                                       "holds, but vacuous",
+                                       "false as printed",
+                                       "false",
+                                       "not specified"};
     return !exploratory                     ? name[verdict]
            : verdict == CS_CLAIM_REPRODUCED ? "significant"
            : verdict == CS_CLAIM_OPPOSITE   ? "significant the other way"
                                             : name[verdict];
 }
 
-void cs_claim_verdict_text(cs_claim_verdict verdict, double matters, bool exploratory,
+double cs_claim_within(const cs_claim_point *p)
+{
+    return p->effect > 0 ? fmin(p->matters, p->effect) : p->matters;
+}
+
+const char *cs_claim_baselines(const cs_study_claim *claim)
+{
+    const cs_claim_point *p = cs_claim_last(claim);
+    if (!p || !(p->sides.left.trained || p->sides.right.trained)) return NULL;
+    const bool unchecked = (p->sides.left.trained && !p->sides.left.longer) ||
+                           (p->sides.right.trained && !p->sides.right.longer);
+    return unchecked ? "not checked" : "checked";
+}
+
+void cs_claim_verdict_text(cs_claim_verdict verdict, double within, bool exploratory,
                            char out[CS_VERDICT_TEXT])
 {
     const char *name = cs_claim_verdict_name(verdict, exploratory);
     if (verdict == CS_CLAIM_EQUIVALENT) {
-        (void)snprintf(out, CS_VERDICT_TEXT, "%s within %.3g", name, matters);
+        (void)snprintf(out, CS_VERDICT_TEXT, "%s within %.3g", name, within);
     } else {
         (void)snprintf(out, CS_VERDICT_TEXT, "%s", name);
     }
@@ -89,7 +111,7 @@ static void measure_margin(const cs_prior *prior, cs_claim_point *c)
 {
     const bool short_of = few(&c->sides.left) || few(&c->sides.right);
     const double d = c->difference = c->sides.left.value - c->sides.right.value;
-    c->margin = c->p = c->small = c->resolution = c->seeds_needed = NAN;
+    c->margin = c->p = c->small = c->resolution = c->seeds_needed = c->effect_seeds = NAN;
     c->verdict = CS_CLAIM_UNDETERMINED;
     c->why = isnan(d)               ? "a side has no value"
              : short_of             ? "a side has fewer than 3 seeds"
@@ -106,17 +128,17 @@ static void measure_margin(const cs_prior *prior, cs_claim_point *c)
     parts_of(&c->sides, prior, c->part);
     c->margin = cs_margin(PARTS, c->part, alpha);
     c->p = cs_decision_p(PARTS, c->part, d);
-    if (c->matters > 0) c->small = cs_small_p(PARTS, c->part, d, c->matters);
+    if (c->matters > 0) c->small = cs_small_p(PARTS, c->part, d, cs_claim_within(c));
     if (isnan(c->margin)) c->why = "a side has no standard error";
 }
 
-/* Seeds a side, the same number for both, with which the observed difference would be significant. */
-static double seeds_needed(const cs_claim_point *c)
+/* Seeds a side, the same number for both, with which a difference of d would be significant. */
+static double seeds_needed(const cs_claim_point *c, double d)
 {
     const bool pairs = c->sides.paired;
     const cs_prior none = {0}, *prior = pairs ? &none : &c->prior;
     const cs_claim_side *side[] = {&c->sides.left, &c->sides.right};
-    cs_plan_of_seeds plan = {.prior = prior, .d = c->difference, .fixed = c->part[0]};
+    cs_plan_of_seeds plan = {.prior = prior, .d = d, .fixed = c->part[0]};
     for (int s = 0; s < 2 && !pairs; ++s) {
         const cs_variance own = {side[s]->variance, fmax(1, (double)side[s]->runs - 1)};
         plan.variance[s] = side[s]->runs > 0 ? cs_moderated(prior, own).variance : 0;
@@ -145,13 +167,16 @@ static void decide(cs_claim_point *c, const cs_prior *prior, double level)
     } else if (c->small <= alpha) { /* false of NaN */
         c->verdict = CS_CLAIM_EQUIVALENT;
         c->why = "the difference is smaller than the threshold";
+    } else if (c->effect > 0 && c->effect < c->resolution) {
+        c->verdict = CS_CLAIM_NOT_TESTABLE;
+        c->why = "the paper's effect is below the resolution";
     } else if (c->p <= alpha) {
         c->why = "significant alone but not after Holm's correction";
     }
     c->prior = *prior;
     c->level = level;
     if (c->unmet) {
-        c->verdict = CS_CLAIM_NOT_TESTED;
+        c->verdict = c->barred == CS_CLAIM_UNDERTRAINED ? c->barred : CS_CLAIM_NOT_TESTED;
         c->why = c->unmet;
     }
 }
@@ -166,6 +191,13 @@ static const cs_claim_side *side_at(cs_claim_point *const *member, int64_t i)
     return i % 2 ? &member[i / 2]->sides.right : &member[i / 2]->sides.left;
 }
 
+/* Pairs have errors of their own, and exact tests have none. */
+static bool counts_in_prior(cs_claim_point *const *member, int64_t i)
+{
+    const cs_claim_side *side = side_at(member, i);
+    return side->runs >= 2 && !side->chance && !member[i / 2]->sides.paired;
+}
+
 /* The variances over seeds in a family, those of each side once, except in pairs. work: 4 numbers a
  * comparison. */
 static cs_status prior_of(int64_t count, cs_claim_point *const *member, double *work, cs_prior *out)
@@ -174,11 +206,11 @@ static cs_status prior_of(int64_t count, cs_claim_point *const *member, double *
     int64_t sides = 0;
     for (int64_t i = 0; i < 2 * count; ++i) {
         const cs_claim_side *side = side_at(member, i);
-        bool seen = side->runs < 2 || side->chance || member[i / 2]->sides.paired;
+        bool seen = !counts_in_prior(member, i);
         for (int64_t j = 0; j < i && !seen; ++j) {
             const cs_claim_side *other = side_at(member, j);
-            seen = same_text(side->file, other->file) && same_text(side->pick, other->pick) &&
-                   same_text(side->minus, other->minus);
+            seen = counts_in_prior(member, j) && same_text(side->file, other->file) &&
+                   same_text(side->pick, other->pick) && same_text(side->minus, other->minus);
         }
         if (!seen) {
             variance[sides] = side->variance;
@@ -228,18 +260,17 @@ static void conclude(cs_study_claim *c)
 /* The verdict on a claim about every budget. */
 static void conclude_everywhere(cs_study_claim *c)
 {
+    const cs_claim_verdict last = cs_claim_last(c)->verdict;
     int64_t of[CS_CLAIM_NOT_TESTED + 1] = {0};
     for (int64_t i = 0; i < c->points; ++i) {
         of[c->point[i].verdict] += 1;
     }
     const int64_t agree = of[CS_CLAIM_REPRODUCED], disagree = of[CS_CLAIM_OPPOSITE],
-                  tested = c->points - of[CS_CLAIM_NOT_TESTED];
-    c->verdict = agree == c->points                  ? CS_CLAIM_REPRODUCED
-                 : disagree == c->points             ? CS_CLAIM_OPPOSITE
-                 : disagree                          ? CS_CLAIM_NOT_REPRODUCED
-                 : tested == 0                       ? CS_CLAIM_NOT_TESTED
-                 : of[CS_CLAIM_EQUIVALENT] == tested ? CS_CLAIM_EQUIVALENT
-                                                     : CS_CLAIM_UNDETERMINED;
+                  tested = c->points - of[CS_CLAIM_NOT_TESTED] - of[CS_CLAIM_UNDERTRAINED];
+    c->verdict = of[last] == c->points || tested == 0 ? last
+                 : disagree                           ? CS_CLAIM_NOT_REPRODUCED
+                 : of[CS_CLAIM_EQUIVALENT] == tested  ? CS_CLAIM_EQUIVALENT
+                                                      : CS_CLAIM_UNDETERMINED;
     c->why = agree + disagree == 0                         ? cs_claim_last(c)->why
              : agree == c->points || disagree == c->points ? "at every budget"
                                                            : "the claim is about every budget";
@@ -265,7 +296,7 @@ static cs_status describe_budgets(cs_study_claim *c, bool exploratory)
     for (int64_t i = 0; i < c->points && c->point[i].budget; ++i) {
         const cs_claim_point *p = &c->point[i];
         char range[64] = "", verdict[CS_VERDICT_TEXT];
-        cs_claim_verdict_text(p->verdict, p->matters, exploratory, verdict);
+        cs_claim_verdict_text(p->verdict, cs_claim_within(p), exploratory, verdict);
         if (!isnan(p->margin))
             (void)snprintf(range, sizeof range, " (%.3g to %.3g)", p->difference - p->margin,
                            p->difference + p->margin);
@@ -366,13 +397,60 @@ static cs_status measure_statement(const cs_study *study, cs_study_claim *c)
 /* --- measuring --- */
 
 /* A number is measured already. */
+static cs_status measure_alone(const cs_study *study, cs_claim_side *side)
+{
+    return side && side->file ? cs_side_measure(study, side, NULL) : CS_OK;
+}
+
 static cs_status measure_both(const cs_study *study, cs_study_comparison *c)
 {
     cs_status status = CS_OK;
     if (c->left.file) status = cs_side_measure(study, &c->left, c->paired ? &c->right : NULL);
     if (status == CS_OK && c->right.file)
         status = cs_side_measure(study, &c->right, c->paired ? &c->left : NULL);
+    for (int i = 0; i < 2 && status == CS_OK; ++i) {
+        const cs_claim_side *side = i ? &c->right : &c->left;
+        status = measure_alone(study, side->floor);
+        if (status == CS_OK) status = measure_alone(study, side->longer);
+    }
     return status;
+}
+
+/* How far a value has come from the floor of a side to the ceiling. */
+static double progress(const cs_claim_side *side, double value, double ceiling)
+{
+    return (value - side->floor->value) / (ceiling - side->floor->value);
+}
+
+/* A metric at its floor decides nothing, and nor does a side that more steps would still change. */
+static cs_status bar(cs_claim_point *c)
+{
+    const cs_claim_side *side[] = {&c->sides.left, &c->sides.right}, *best = NULL;
+    const double floor_share = 0.1, trained_share = 0.9, ceiling = c->ceiling.value;
+    for (int i = 0; i < 2; ++i) {
+        if (side[i]->floor && (!best || progress(side[i], side[i]->value, ceiling) >
+                                            progress(best, best->value, ceiling)))
+            best = side[i];
+    }
+    if (!best || c->unmet) return CS_OK;
+    if (progress(best, best->value, ceiling) < floor_share) {
+        c->unmet = cs_format("the metric is at its floor: %s (%.3g) is less than a tenth of the "
+                             "way from %.3g to %.3g",
+                             best->label, best->value, best->floor->value, ceiling);
+        return c->unmet ? CS_OK : CS_ERR_MEMORY;
+    }
+    for (int i = 0; i < 2; ++i) {
+        const cs_claim_side *s = side[i];
+        const double later = s->longer ? progress(s, s->longer->value, ceiling) : 0;
+        if (!(later > 0 && progress(s, s->value, ceiling) < trained_share * later)) continue;
+        c->barred = CS_CLAIM_UNDERTRAINED;
+        c->unmet =
+            cs_format("%s (%.3g) is below 0.9 of the gain of four times its steps (%.3g over "
+                      "%.3g)",
+                      s->label, s->value, s->longer->value, s->floor->value);
+        return c->unmet ? CS_OK : CS_ERR_MEMORY;
+    }
+    return CS_OK;
 }
 
 /* Whether the difference has its sign beyond the error of its two sides. */
@@ -415,7 +493,8 @@ static cs_status measure_point(const cs_study *study, cs_claim_point *c)
             cs_free(reasons);
         }
     }
-    return status;
+    if (status == CS_OK) status = measure_alone(study, &c->ceiling);
+    return status == CS_OK ? bar(c) : status;
 }
 
 /* For what is not decided, and has seeds. */
@@ -426,7 +505,9 @@ static void plan_seeds(cs_claims *claims)
             cs_claim_point *c = &claims->claim[i].point[k];
             const bool seeded = c->sides.left.runs + c->sides.right.runs > 0;
             if (!isnan(c->margin) && c->adjusted > alpha && seeded && fabs(c->difference) > 0)
-                c->seeds_needed = seeds_needed(c);
+                c->seeds_needed = seeds_needed(c, c->difference);
+            if (c->verdict == CS_CLAIM_NOT_TESTABLE && seeded)
+                c->effect_seeds = seeds_needed(c, c->effect);
         }
     }
 }

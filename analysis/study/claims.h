@@ -16,6 +16,10 @@
  *   "metric"            optional: what is measured, "UNIT, DETAIL"; figures name their axes by UNIT
  *   "paper"             optional: the paper's numbers, for the report's table
  *   "matters"           optional: a difference smaller than this is of no interest
+ *   "effect"            optional: the size of the paper's own difference, in the unit of the metric; or
+ *                       a text that says why there is none. The margin M of an equivalence is the
+ *                       smaller one of `matters` and this
+ *   "ceiling"           SIDE: the best value that the metric can have; needed where a side has a floor
  *   "not_at"            optional: a scale of the study too small to decide: undetermined there, at
  *                       each budget too
  *   "untested"          optional: why this study cannot decide the claim, or "" where it can
@@ -24,13 +28,17 @@
  * SIDE is a number, or
  *
  *   {"label": TEXT, "file": "STEP/FILE.csv", "value": "COLUMN WHERE...", "minus": "WHERE...",
- *    "se": COLUMN, "exact": true, "df": N or "inf", "p": "COLUMN WHERE..."}
+ *    "se": COLUMN, "exact": true, "df": N or "inf", "p": "COLUMN WHERE...",
+ *    "floor": SIDE, "longer": FILE}
  *
  * the number in COLUMN of the one row that fits every WHERE (where=COLUMN:VALUE, as in a report's
  * directives), minus that of a second row of the file; its standard error in column se ("se"; none
  * for an exact number), with N degrees of freedom (19: a jackknife of 20 blocks; the least of the
  * study's). "p" in place of an error: if the file has the exact p-value of the number under no
  * association (Kendall's tau of two rankings); the other side is then 0.
+ *
+ * "floor", of a side of a claim: what the metric gives without training (untrained network, majority
+ * class, unigram model). "longer": the file of the same number after four times the steps; "": none.
  *
  * A file whose step is named with '#' represents one file for each seed, with the words of the
  * variable `seeds` in place of '#' (study.h): the side is their mean, and at least 3 are needed
@@ -50,11 +58,20 @@
  *   reproduced              d has the sign wanted and is significant at .05 among the comparisons of
  *                           its family (Holm, all budgets of all its claims, untested ones too)
  *   opposite at this scale  d is significant with the other sign
- *   equivalent within M     d is not significant, and |d| >= M ("matters") is ruled out at .05 among
- *                           the comparisons of the family
+ *   equivalent within M     d is not significant, and |d| >= M is ruled out at .05 among the
+ *                           comparisons of the family
+ *   not testable at this scale   neither, and the paper's effect is below the resolution: the study
+ *                           would not find it, were it there
  *   undetermined            otherwise; also where a side that is not `exact` has no error
  *   not tested              a `needs` is not met: its difference has the wrong sign or lies within the
- *                           margin of its two sides, so a model does not beat its baseline
+ *                           margin of its two sides, so a model does not beat its baseline; or the
+ *                           metric is at its floor: each side with a floor has come less than a tenth
+ *                           of the way from it to the ceiling
+ *   baseline undertrained   a side has come less than .9 as far from its floor as after four times
+ *                           the steps
+ *
+ * The last two come before all others. A claim whose trained sides do not all have a longer run says
+ * that its baselines are not checked.
  *
  * Of a statement, as `cospec verify` reports it: holds (PASS), holds, but vacuous (VACUOUS), false
  * as printed (FAIL), undetermined (INCONCLUSIVE), not specified (UNSPECIFIED: the paper leaves a
@@ -90,7 +107,8 @@ typedef struct {
 } cs_claim_run;
 
 /* Texts belong to the study, except those at a budget and of a number. */
-typedef struct {
+typedef struct cs_claim_side cs_claim_side;
+struct cs_claim_side {
     const char *label;
     char *file;                /* STEP/FILE.csv; NULL: a number */
     char *pick, *minus;        /* minus NULL: no second row */
@@ -108,7 +126,9 @@ typedef struct {
     char partition[40];
     bool trained;    /* it is about a model trained by a step */
     char digits[32]; /* of a number, its label */
-} cs_claim_side;
+    /* Owned; NULL: none. The number without training, and after four times the steps. */
+    cs_claim_side *floor, *longer;
+};
 
 /* The number of the side: in "STEP/FILE.csv", or, if the name of the step contains '#', the mean
  * over the seeds of the study, with their variance; in a pair, over those that the other side has
@@ -137,7 +157,9 @@ typedef enum {
     CS_CLAIM_OPPOSITE,
     CS_CLAIM_NOT_REPRODUCED, /* for a claim about every budget */
     CS_CLAIM_EQUIVALENT,
+    CS_CLAIM_NOT_TESTABLE, /* the paper's effect is below the resolution */
     CS_CLAIM_UNDETERMINED,
+    CS_CLAIM_UNDERTRAINED,
     CS_CLAIM_NOT_TESTED,
     /* of a statement */
     CS_CLAIM_HOLDS,
@@ -154,6 +176,8 @@ typedef struct {
     char *budget; /* NULL: none */
     cs_study_comparison sides;
     double matters; /* |d| below this is irrelevant; 0: not specified */
+    double effect;  /* of the paper; 0: no number */
+    cs_claim_side ceiling;
     int64_t needs;
     cs_study_comparison *need;
     /* measured */
@@ -162,13 +186,15 @@ typedef struct {
     double margin;      /* M at .05, of this comparison without correction */
     double p, adjusted; /* the least level at which d is decided; Holm's, over the family */
     double resolution;  /* least |d| that would have been decided */
-    double small;       /* Holm's p that |d| reaches `matters`; NaN: not tested */
+    double small;       /* Holm's p that |d| reaches cs_claim_within; NaN: not tested */
     cs_prior prior;     /* of its family's seeds, and the level for one more decision */
     double level;
     /* for each side, for d as it is; infinite: limited by documents; NaN: not computed */
     double seeds_needed;
-    char *unmet;     /* the first of its needs that is not met, in words; NULL: none */
-    const char *why; /* a few words */
+    double effect_seeds; /* the same for the paper's effect, where it is not testable */
+    char *unmet; /* why it cannot be decided: the first unmet need, a floor, too few steps; NULL */
+    cs_claim_verdict barred; /* the verdict with `unmet`: undertrained, else not tested */
+    const char *why;         /* a few words */
     cs_claim_verdict verdict;
 } cs_claim_point;
 
@@ -177,7 +203,9 @@ typedef struct {
     const char *title;  /* of its panel in the figure over budgets; NULL: its name */
     const char *metric; /* "UNIT, DETAIL"; NULL: unnamed */
     const char *paper;  /* numbers of the paper; NULL: not given */
-    int everywhere;     /* a claim about every budget */
+    const char
+        *no_effect; /* why the paper's effect is no number; NULL: it is, or nothing is said */
+    int everywhere; /* a claim about every budget */
     /* reason for no baselines; NULL: there are some, or none is needed */
     const char *no_need;
     const char *family;    /* its source, if it names none */
@@ -201,7 +229,18 @@ typedef struct {
     int64_t count;
     cs_study_claim *claim;
     bool exploratory;
+    const char *setting; /* what "this scale" is, of the variable `setting`; "": nothing is said */
 } cs_claims;
+
+/* Verdicts with a sign (reproduced, opposite, not reproduced), and equivalences. */
+typedef enum { CS_CLAIM_SIGNS, CS_CLAIM_EQUIVALENCES } cs_claim_kind;
+
+typedef struct {
+    int64_t claims;   /* with such a verdict */
+    int64_t families; /* in which such a verdict was possible */
+    double error;     /* 1 - .95^families: the chance that one is wrong, of independent families */
+    int64_t study_wide; /* claims that hold if the whole study may err in .05 (Bonferroni) */
+} cs_claim_count;
 
 /* The claims of a study, none if it has none; they borrow from it, and mark the steps that they
  * read. `only`: claims whose names begin with one of these prefixes, separated by commas, and the
@@ -211,6 +250,18 @@ typedef struct {
  */
 cs_status cs_claims_read(cs_study *study, const char *only, cs_claims *out) CS_MUST_CHECK;
 void cs_claims_free(cs_claims *claims);
+
+/* The text of the source before the first comma or blank, `length` bytes; "this project" is two words. */
+const char *cs_claim_paper(const cs_study_claim *claim, int *length);
+bool cs_claim_same_paper(const cs_study_claim *a, const cs_study_claim *b);
+
+/* Claims of the paper that this one is about; NULL: of all. */
+cs_claim_count cs_claims_count(const cs_claims *claims, const cs_study_claim *paper,
+                               cs_claim_kind kind);
+
+/* paper, kind (sign, equivalence), claims, families, error, study_wide: two rows for each paper, and
+ * for "all". */
+cs_status cs_claims_write_counts(const cs_claims *claims, const char *path) CS_MUST_CHECK;
 
 /* The numbers of a claim: its only comparison, or that of the largest budget; NULL for a statement.
  */
@@ -230,12 +281,19 @@ cs_status cs_claims_decide(cs_claims *claims) CS_MUST_CHECK;
 /* The verdict on a statement, printed or corrected, for which `cospec verify` found "PASS", ... */
 cs_claim_verdict cs_claim_of_statement(const char *found, bool printed);
 
+/* M: a difference below it is equivalent to none; 0: not specified. */
+double cs_claim_within(const cs_claim_point *point);
+
+/* "checked": all trained sides of a claim have a longer run; else "not checked"; NULL: no side is
+ * about a trained model. */
+const char *cs_claim_baselines(const cs_study_claim *claim);
+
 /* Name of a verdict, without the threshold of "equivalent". */
 const char *cs_claim_verdict_name(cs_claim_verdict verdict, bool exploratory);
 
-/* The same with the threshold, "equivalent within 0.02"; matters: that of its comparison, or 0. */
+/* The same with the threshold, "equivalent within 0.02"; within: that of its comparison, or 0. */
 enum { CS_VERDICT_TEXT = 64 };
-void cs_claim_verdict_text(cs_claim_verdict verdict, double matters, bool exploratory,
+void cs_claim_verdict_text(cs_claim_verdict verdict, double within, bool exploratory,
                            char out[CS_VERDICT_TEXT]);
 
 /* The budgets at which a claim has this verdict, "300, 750", in fresh memory; "" without budgets,
@@ -245,8 +303,8 @@ cs_status cs_claim_budgets(const cs_study_claim *claim, cs_claim_verdict verdict
 
 /* A row for each claim: claim, source, says, left, left_value, left_se, want, right, right_value,
  * right_se, seeds, difference, low, high, interval, family, family_size, p, p_holm, resolution,
- * seeds_needed, reproduced_at, opposite_at, budgets, verdict, why, scope, matters, p_small; numbers
- * are those of the largest budget. */
+ * seeds_needed, reproduced_at, opposite_at, budgets, verdict, why, scope, matters, p_small, effect,
+ * effect_seeds, baselines, setting, metric, paper; numbers are those of the largest budget. */
 cs_status cs_claims_write(const cs_claims *claims, const char *path) CS_MUST_CHECK;
 
 /* The claims over budgets, a row for each budget: series, claim, budget, wanted (1 or -1),

@@ -25,6 +25,7 @@ void cs_claims_free(cs_claims *claims)
         for (int64_t p = 0; p < c->points; ++p) {
             cs_claim_point *point = &c->point[p];
             free_comparison(&point->sides);
+            cs_side_free(&point->ceiling);
             for (int64_t j = 0; j < point->needs; ++j) {
                 free_comparison(&point->need[j]);
             }
@@ -84,7 +85,8 @@ static cs_status read_side(cs_study *study, const json_t *value, const char *bud
                            cs_claim_side *out)
 {
     const char *file = NULL, *pick = NULL, *minus = NULL;
-    json_t *freedom = NULL;
+    json_t *freedom = NULL, *floor = NULL;
+    const char *longer = NULL;
     int exact = 0;
     if (json_is_number(value)) {
         *out = (cs_claim_side){.value = json_number_value(value)};
@@ -93,9 +95,10 @@ static cs_status read_side(cs_study *study, const json_t *value, const char *bud
         return CS_OK;
     }
     *out = (cs_claim_side){.error = "se", .freedom = BLOCKS - 1};
-    cs_status status = cs_json_unpack(value, "ssss?s?b?o?s?", "label", &out->label, "file", &file,
-                                      "value", &pick, "minus", &minus, "se", &out->error, "exact",
-                                      &exact, "df", &freedom, "p", &out->chance);
+    cs_status status =
+        cs_json_unpack(value, "ssss?s?b?o?s?o?s?", "label", &out->label, "file", &file, "value",
+                       &pick, "minus", &minus, "se", &out->error, "exact", &exact, "df", &freedom,
+                       "p", &out->chance, "floor", &floor, "longer", &longer);
     out->error = exact || out->chance ? NULL : out->error;
     if (status == CS_OK && out->chance && minus) status = cs_fail(CS_ERR_INPUT, "p needs minus");
     if (status == CS_OK && freedom) status = read_freedom(freedom, &out->freedom);
@@ -105,11 +108,36 @@ static cs_status read_side(cs_study *study, const json_t *value, const char *bud
     return status == CS_OK ? check_file(study, out) : status;
 }
 
+/* The number of a side without training, and after four times the steps. */
+static cs_status read_scale_of_side(cs_study *study, const json_t *value, const char *budget,
+                                    cs_claim_side *side)
+{
+    const json_t *floor = json_object_get(value, "floor");
+    const char *longer = json_string_value(json_object_get(value, "longer"));
+    cs_status status = CS_OK;
+    if (longer && *longer && !floor)
+        return cs_fail(CS_ERR_INPUT, "longer needs a floor, from which both numbers are counted");
+    if (floor) {
+        side->floor = cs_calloc(1, sizeof *side->floor);
+        status = side->floor ? read_side(study, floor, budget, side->floor) : CS_ERR_MEMORY;
+    }
+    if (status == CS_OK && longer && *longer) {
+        cs_claim_side *s = side->longer = cs_calloc(1, sizeof *side->longer);
+        if (!s) return CS_ERR_MEMORY;
+        *s = (cs_claim_side){.label = side->label, .error = side->error, .freedom = side->freedom};
+        status = own_text(longer, budget, &s->file);
+        if (status == CS_OK) status = own_text(side->pick, NULL, &s->pick);
+        if (status == CS_OK) status = own_text(side->minus, NULL, &s->minus);
+        if (status == CS_OK) status = check_file(study, s);
+    }
+    return status;
+}
+
 /* The parts of a comparison in the study file. */
 typedef struct {
-    const json_t *left, *right;
+    const json_t *left, *right, *ceiling;
     const char *want, *budget;
-    double matters;
+    double matters, effect;
     int paired;
 } written;
 
@@ -147,6 +175,9 @@ static cs_status read_needs(cs_study *study, const json_t *list, cs_claim_point 
         out->needs += 1;
         w.left = left;
         w.right = right;
+        for (int s = 0; s < 2 && status == CS_OK; ++s)
+            if (json_object_get(s ? right : left, "floor"))
+                status = cs_fail(CS_ERR_INPUT, "a floor belongs to a side of the claim itself");
         if (status == CS_OK && need->joined && i == 0)
             status = cs_fail(CS_ERR_INPUT, "\"or\" must follow another need");
         if (status == CS_OK) status = read_comparison(study, &w, need);
@@ -160,13 +191,29 @@ static bool has_seeds(const cs_claim_side *side)
     return side->file && strchr(side->file, '#');
 }
 
+/* Floors, longer runs and the ceiling. */
+static cs_status read_scale(cs_study *study, const written *w, cs_claim_point *point)
+{
+    cs_claim_side *left = &point->sides.left, *right = &point->sides.right;
+    cs_status status = cs_blame(read_scale_of_side(study, w->left, w->budget, left), "left");
+    if (status == CS_OK)
+        status = cs_blame(read_scale_of_side(study, w->right, w->budget, right), "right");
+    if (status == CS_OK && w->ceiling)
+        status = cs_blame(read_side(study, w->ceiling, w->budget, &point->ceiling), "ceiling");
+    if (status == CS_OK && (left->floor || right->floor) != (w->ceiling != NULL))
+        status = cs_fail(CS_ERR_INPUT, "a floor needs a ceiling, and a ceiling a floor");
+    return status;
+}
+
 /* The comparison at a budget, NULL without. */
 static cs_status read_point(cs_study *study, written *w, const json_t *needs, cs_study_claim *c)
 {
     cs_claim_point *point = &c->point[c->points++];
     cs_status status = own_text(w->budget, NULL, &point->budget);
     point->matters = w->matters;
+    point->effect = w->effect;
     if (status == CS_OK) status = read_comparison(study, w, &point->sides);
+    if (status == CS_OK) status = read_scale(study, w, point);
     point->sides.paired = w->paired;
     if (status == CS_OK && w->paired &&
         !(has_seeds(&point->sides.left) && has_seeds(&point->sides.right)))
@@ -203,22 +250,43 @@ static cs_status read_points(cs_study *study, written *w, const char *budgets, c
     return status;
 }
 
+/* A number, or a text that is one or says why there is none. */
+static cs_status read_effect(const json_t *effect, bool matters, double *out, const char **none)
+{
+    if (!effect) return CS_OK;
+    if (!matters) return cs_fail(CS_ERR_INPUT, "effect needs matters");
+    *out = json_number_value(effect);
+    const char *text = json_string_value(effect);
+    if (text && *text && !cs_real_scan(text, out)) {
+        *none = text;
+        return CS_OK;
+    }
+    return *out > 0
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT,
+                         "effect: expected a number above 0, or a text that says why the paper "
+                         "has none");
+}
+
 static cs_status read_claim(cs_study *study, json_t *json, cs_study_claim *c)
 {
-    json_t *left = NULL, *right = NULL, *needs = NULL, *matters = NULL;
+    json_t *left = NULL, *right = NULL, *needs = NULL, *matters = NULL, *effect = NULL,
+           *ceiling = NULL;
     const char *budgets = NULL, *want = NULL;
     written w = {0};
     cs_status status = cs_json_unpack(
-        json, "ssss?s?s?s?o?o?o?s?b?o?s?b?s?s?s?", "source", &c->source, "says", &c->says, "scope",
-        &c->scope, "family", &c->family, "not_at", &c->not_at, "statement", &c->statement, "want",
-        &want, "left", &left, "right", &right, "needs", &needs, "budgets", &budgets, "everywhere",
-        &c->everywhere, "matters", &matters, "title", &c->title, "paired", &w.paired, "metric",
-        &c->metric, "paper", &c->paper, "untested", &c->untested);
+        json, "ssss?s?s?s?o?o?o?s?b?o?s?b?s?s?s?o?o?", "source", &c->source, "says", &c->says,
+        "scope", &c->scope, "family", &c->family, "not_at", &c->not_at, "statement", &c->statement,
+        "want", &want, "left", &left, "right", &right, "needs", &needs, "budgets", &budgets,
+        "everywhere", &c->everywhere, "matters", &matters, "title", &c->title, "paired", &w.paired,
+        "metric", &c->metric, "paper", &c->paper, "untested", &c->untested, "effect", &effect,
+        "ceiling", &ceiling);
     if (status != CS_OK) return status;
     c->family = c->family ? c->family : c->source;
     if (c->untested && !*c->untested) c->untested = NULL;
     bool sides = left && right && want;
-    bool any = left || right || want || needs || budgets || matters || w.paired;
+    bool any =
+        left || right || want || needs || budgets || matters || effect || ceiling || w.paired;
     if (c->statement ? any : !sides) {
         return cs_fail(CS_ERR_INPUT, "expected either left, want and right, or statement");
     }
@@ -237,6 +305,9 @@ static cs_status read_claim(cs_study *study, json_t *json, cs_study_claim *c)
     if (matters && !(w.matters > 0)) {
         return cs_fail(CS_ERR_INPUT, "matters: expected a number above 0");
     }
+    w.ceiling = ceiling;
+    status = read_effect(effect, matters != NULL, &w.effect, &c->no_effect);
+    if (status != CS_OK) return status;
     return read_points(study, &w, budgets, needs, c);
 }
 
@@ -257,7 +328,8 @@ cs_status cs_claims_read(cs_study *study, const char *only, cs_claims *out)
     const char *name = NULL, *of_scale = cs_study_list(study, "claims");
     if (!only && *of_scale) only = of_scale;
     cs_claims claims = {.claim = cs_calloc((int64_t)json_object_size(all), sizeof *claims.claim),
-                        .exploratory = json_is_true(json_object_get(study->json, "exploratory"))};
+                        .exploratory = json_is_true(json_object_get(study->json, "exploratory")),
+                        .setting = cs_study_list(study, "setting")};
     cs_status status = claims.claim ? CS_OK : CS_ERR_MEMORY;
     json_object_foreach(all, name, json)
     {

@@ -13,9 +13,9 @@
 
 /* A row: text NULL and NaN are empty cells. The members are the columns, in order. */
 typedef struct {
-    const char *kind, *claim, *budget, *family, *want;
+    const char *kind, *claim, *budget, *source, *family, *want;
     bool paired, everywhere;
-    double matters;
+    double matters, effect;
     bool underpowered, untested;
     const char *baseline, *side, *label, *measure, *error;
     double df;
@@ -26,12 +26,13 @@ typedef struct {
     const char *audit;
 } value_row;
 
-static const char header[] = "kind,claim,budget,family,want,paired,everywhere,matters,underpowered,"
-                             "untested,baseline,side,label,"
-                             "measure,error,df,seed,block,partition,value,se,p,audit\n";
+static const char header[] =
+    "kind,claim,budget,source,family,want,paired,everywhere,matters,effect,underpowered,"
+    "untested,baseline,side,label,"
+    "measure,error,df,seed,block,partition,value,se,p,audit\n";
 
 static const value_row empty = {
-    .matters = NAN, .df = NAN, .block = -1, .value = NAN, .se = NAN, .p = NAN};
+    .matters = NAN, .effect = NAN, .df = NAN, .block = -1, .value = NAN, .se = NAN, .p = NAN};
 
 /* A written number of some runs: its measure and its seed. */
 typedef struct {
@@ -66,13 +67,14 @@ static void put_flag(FILE *out, bool flag)
 
 static void put_row(FILE *out, const value_row *r)
 {
-    const char *const start[] = {r->kind, r->claim, r->budget, r->family, r->want};
+    const char *const start[] = {r->kind, r->claim, r->budget, r->source, r->family, r->want};
     const char *const middle[] = {r->baseline, r->side, r->label, r->measure, r->error};
     for (size_t i = 0; i < sizeof start / sizeof *start; ++i)
         put_text(out, start[i]);
     put_flag(out, r->paired);
     put_flag(out, r->everywhere);
     put_real(out, r->matters);
+    put_real(out, r->effect);
     put_flag(out, r->underpowered);
     put_flag(out, r->untested);
     for (size_t i = 0; i < sizeof middle / sizeof *middle; ++i)
@@ -178,6 +180,7 @@ static cs_status put_point(value_table *t, value_row row, const cs_claim_point *
 {
     row.budget = p->budget;
     row.matters = p->matters > 0 ? p->matters : NAN;
+    row.effect = p->effect > 0 ? p->effect : NAN;
     row.paired = p->sides.paired;
     cs_status status = put_comparison(t, row, &p->sides);
     value_row need = empty;
@@ -191,6 +194,19 @@ static cs_status put_point(value_table *t, value_row row, const cs_claim_point *
         group += member == 1;
         need.baseline = number = cs_format("%d.%d", group, member);
         status = number ? put_comparison(t, need, &p->need[i]) : CS_ERR_MEMORY;
+    }
+    for (int i = 0; i < 2 && status == CS_OK; ++i) {
+        const cs_claim_side *side = i ? &p->sides.right : &p->sides.left;
+        const char *name = i ? "right" : "left";
+        if (side->floor) {
+            need.kind = "floor";
+            need.baseline = NULL;
+            status = put_side(t, need, name, side->floor);
+            need.kind = "ceiling";
+            if (status == CS_OK) status = put_side(t, need, name, &p->ceiling);
+        }
+        need.kind = "longer";
+        if (status == CS_OK && side->longer) status = put_side(t, need, name, side->longer);
     }
     return status;
 }
@@ -210,6 +226,7 @@ static cs_status put_claim(value_table *t, const cs_study_claim *c)
         put_row(t->out, &row);
         return CS_OK;
     }
+    row.source = c->source;
     row.family = c->family;
     row.everywhere = c->everywhere;
     cs_status status = CS_OK;

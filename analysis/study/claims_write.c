@@ -13,7 +13,7 @@ static void record_verdict(cs_item *row, cs_claim_verdict verdict, const cs_clai
                            bool exploratory)
 {
     char text[CS_VERDICT_TEXT];
-    cs_claim_verdict_text(verdict, p ? p->matters : 0, exploratory, text);
+    cs_claim_verdict_text(verdict, p ? cs_claim_within(p) : 0, exploratory, text);
     cs_item_text(row, "verdict", text);
 }
 
@@ -43,15 +43,17 @@ static void record_test(cs_item *row, const cs_claim_point *p)
     cs_item_real(row, "high", p->difference + p->margin);
     cs_item_real(row, "p_holm", p->adjusted);
     if (p->matters > 0) CS_ITEM_FIELDS(row, p, matters);
+    if (p->effect > 0) CS_ITEM_FIELDS(row, p, effect);
+    cs_item_real(row, "effect_seeds", p->effect_seeds);
     cs_item_real(row, "p_small", p->small);
 }
 
-static cs_status record_claim(cs_item *row, const cs_study_claim *c, bool exploratory)
+static cs_status record_claim(cs_item *row, const cs_study_claim *c, const cs_claims *claims)
 {
     const cs_claim_point *p = cs_claim_last(c);
     cs_item_text(row, "claim", c->name);
     CS_ITEM_FIELDS(row, c, source, says, why, scope);
-    record_verdict(row, c->verdict, p, exploratory);
+    record_verdict(row, c->verdict, p, claims->exploratory);
     cs_item_text(row, "left", c->statement ? c->statement : p->sides.left.label);
     cs_item_text(row, "right", c->statement ? c->found : p->sides.right.label);
     if (!p) {
@@ -69,6 +71,10 @@ static cs_status record_claim(cs_item *row, const cs_study_claim *c, bool explor
                      p->sides.paired ? "95 % of this comparison alone: documents and pairs of seeds"
                                      : "95 % of this comparison alone: documents and seeds");
     CS_ITEM_FIELDS(row, c, family, family_size);
+    cs_item_text(row, "setting", claims->setting);
+    if (c->metric) CS_ITEM_FIELDS(row, c, metric);
+    if (c->paper) CS_ITEM_FIELDS(row, c, paper);
+    if (cs_claim_baselines(c)) cs_item_text(row, "baselines", cs_claim_baselines(c));
     if (c->course) cs_item_text(row, "budgets", c->course);
     char *reproduced = NULL, *opposite = NULL;
     cs_status status = cs_claim_budgets(c, CS_CLAIM_REPRODUCED, &reproduced);
@@ -84,12 +90,13 @@ cs_status cs_claims_write(const cs_claims *claims, const char *path)
         "claims[]", "claim source says left left_value left_se want right right_value right_se "
                     "seeds difference low high interval family family_size p p_holm resolution "
                     "seeds_needed reproduced_at opposite_at budgets verdict why scope matters "
-                    "p_small"};
+                    "p_small effect effect_seeds baselines setting metric "
+                    "paper"};
     CS_AUTO(cs_result) *result = cs_result_new();
     cs_item *rows = cs_item_array(cs_result_root(result), "claims");
     cs_status status = CS_OK;
     for (int64_t i = 0; i < claims->count && status == CS_OK; ++i) {
-        status = record_claim(cs_item_object(rows, NULL), &claims->claim[i], claims->exploratory);
+        status = record_claim(cs_item_object(rows, NULL), &claims->claim[i], claims);
     }
     return status == CS_OK ? cs_result_write_csv(result, &view, path) : status;
 }
@@ -184,7 +191,7 @@ cs_status cs_claims_write_budgets(const cs_claims *claims, const char *path, int
     static const cs_view view = {"budgets[]",
                                  "series claim budget wanted difference low high p p_holm "
                                  "resolution seeds_needed verdict why matters p_small unit "
-                                 "family"};
+                                 "family effect effect_seeds"};
     CS_AUTO(cs_result) *result = cs_result_new();
     cs_item *rows = cs_item_array(cs_result_root(result), "budgets");
     int64_t all = 0;

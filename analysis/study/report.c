@@ -93,6 +93,46 @@ static cs_status put_picture(cs_report *r)
     return status;
 }
 
+/* Width of a PNG by its header; 0: not a PNG. */
+static int64_t png_width(const char *path)
+{
+    enum { AT = 16, HEADER = 24 };
+    FILE *file = fopen(path, "rb");
+    unsigned char b[HEADER] = {0};
+    const size_t size = file ? fread(b, 1, HEADER, file) : 0;
+    if (file) (void)fclose(file);
+    return size == HEADER && memcmp(b, "\x89PNG", 4) == 0
+               ? (int64_t)b[AT] << 24 | b[AT + 1] << 16 | b[AT + 2] << 8 | b[AT + 3]
+               : 0;
+}
+
+/* {{grid STEP/FILE.png STEP/FILE.png caption...}}: two sheets of `cospec reconstruct` of the same images and
+ * masks as one: original, shown and model of the first, then model, mean and linear predictor of the second. */
+static cs_status put_grid(cs_report *r)
+{
+    enum { COLUMNS = 5, TAKEN = 3, GAP = 2 };
+    (void)fputs("<figure class=\"grid\">", r->out);
+    for (int i = 1; i <= 2; ++i) {
+        CS_AUTO_FREE char *path = cs_format("%s/%s", r->study->dir, r->word[i]);
+        const int64_t width = path ? png_width(path) : 0, cell = (width + GAP) / COLUMNS,
+                      hidden = (COLUMNS - TAKEN) * cell;
+        cs_status status = cs_study_file(r->study, r->word[i], NULL);
+        if (status == CS_OK && width == 0)
+            status = cs_fail(CS_ERR_INPUT, "%s is not a PNG file", r->word[i]);
+        if (status != CS_OK) return status;
+        (void)fprintf(
+            r->out, "<div style=\"width:%lldpx\"><img style=\"margin-left:%lldpx\" alt=\"",
+            (long long)(i == 1 ? TAKEN * cell : width - hidden), (long long)(i == 1 ? 0 : -hidden));
+        cs_html_put(r->out, "%\" src=\"", r->word[i]);
+        status = put_data_uri(r->out, "png", path);
+        if (status != CS_OK) return status;
+        if (i == 1) (void)fputs("\"></div>", r->out);
+    }
+    put_caption(r, 3);
+    cs_html_put(r->out, "</figcaption></figure>\n");
+    return CS_OK;
+}
+
 /* {{figures PREFIX caption...}}: those that steps of such names have drawn */
 static cs_status put_figures(cs_report *r)
 {
@@ -362,6 +402,7 @@ static cs_status directive(cs_report *r, char *text)
         {"figure", put_figure, 3, MOST_WORDS, "STEP FIGURE caption"},
         {"figures", put_figures, 2, MOST_WORDS, "PREFIX caption"},
         {"picture", put_picture, 3, MOST_WORDS, "STEP/FILE.png caption"},
+        {"grid", put_grid, 4, MOST_WORDS, "STEP/FILE.png STEP/FILE.png caption"},
         {"standings", put_standings, 3, 3, "PREFIX FIRST"},
         {"claim", cs_put_claim, 2, 2, "CLAIM"},
         {"claims", put_claims, 1, MOST_WORDS, "[PREFIX]"},

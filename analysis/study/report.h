@@ -19,6 +19,8 @@
  *   {{value STEP/FILE.csv COLUMN [where=COLUMN:VALUE]...}}   one number
  *   {{figure STEP FIGURE caption...}}   the SVG inline, links to PNG, PDF, CSV and script
  *   {{figures PREFIX caption...}}       those of all plots whose steps are named so
+ *   {{picture STEP/FILE.png caption...}}   an image of a step
+ *   {{grid STEP/FILE.png STEP/FILE.png caption...}}   the sheets of two models from `cospec reconstruct` as one
  *   {{if PREFIX}} ... {{end}}           text that appears only where a step's name begins with PREFIX
  *   {{standings PREFIX FIRST}}          models by measure; FIRST is the head of the column of winners, "best"
  *                                       where more is better and "highest" where it is neither (standings.c)

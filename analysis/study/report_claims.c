@@ -10,22 +10,10 @@
 
 enum { VERDICTS = CS_CLAIM_NOT_SPECIFIED + 1 };
 
-/* The text of `source` before the first comma or blank: the paper; "this project" is two words. */
-static const char *paper_of(const cs_study_claim *c, int *length)
-{
-    static const char own[] = "this project";
-    const char *at = strstr(c->source, own);
-    *length = at ? (int)strlen(own) : (int)strcspn(c->source, ", ");
-    return at ? at : c->source;
-}
-
 /* Of the same paper, or of the same part of it. */
 static bool same_origin(const cs_study_claim *a, const cs_study_claim *b, bool sources)
 {
-    if (sources) return strcmp(a->source, b->source) == 0;
-    int m, n;
-    const char *of_a = paper_of(a, &m), *of_b = paper_of(b, &n);
-    return m == n && strncmp(of_a, of_b, (size_t)m) == 0;
+    return sources ? strcmp(a->source, b->source) == 0 : cs_claim_same_paper(a, b);
 }
 
 /* --- how many of each verdict --- */
@@ -47,6 +35,27 @@ static void put_decided_budgets(FILE *out, const cs_claims *claims, cs_claim_ver
     cs_html_put(out, "<p>Claims over several budgets with the verdict <em>%</em>: ",
                 cs_claim_verdict_name(verdict, claims->exploratory));
     (void)fprintf(out, "%lld (%lld at every budget).</p>\n", (long long)all, (long long)every);
+}
+
+/* Signs and equivalences apart, each with the chance that one of them is wrong. */
+static void put_counts(FILE *out, const cs_claims *claims)
+{
+    static const char *const name[] = {"signs (reproduced, opposite, not reproduced)",
+                                       "equivalences"};
+    cs_html_put(out, "<table class=\"tally\"><tr><th>verdicts</th><th>claims</th><th>families</th>"
+                     "<th>chance that at least one is wrong</th>"
+                     "<th>hold at .05 for the whole study</th></tr>\n");
+    for (int kind = CS_CLAIM_SIGNS; kind <= CS_CLAIM_EQUIVALENCES; ++kind) {
+        const cs_claim_count n = cs_claims_count(claims, NULL, (cs_claim_kind)kind);
+        (void)fprintf(out,
+                      "<tr><td>%s</td><td class=\"n\">%lld</td><td class=\"n\">%lld</td>"
+                      "<td class=\"n\">up to %.2g</td><td class=\"n\">%lld</td></tr>\n",
+                      name[kind], (long long)n.claims, (long long)n.families, n.error,
+                      (long long)n.study_wide);
+    }
+    cs_html_put(out, "</table>\n<p>Each family of claims is decided at .05. The chance is that of "
+                     "independent families, 1 &minus; .95<sup>families</sup>.</p>\n");
+    if (*claims->setting) cs_html_put(out, "<p>This scale: %.</p>\n", claims->setting);
 }
 
 /* A column for each verdict that some claim has. */
@@ -80,7 +89,7 @@ void cs_html_tally(FILE *out, const cs_claims *claims, bool sources)
             }
         }
         int length = (int)strlen(c->source);
-        const char *paper = sources ? c->source : paper_of(c, &length);
+        const char *paper = sources ? c->source : cs_claim_paper(c, &length);
         (void)fprintf(out, "<tr><td>");
         for (int k = 0; k < length; ++k)
             cs_html_text(out, (char[]){paper[k], 0});
@@ -91,6 +100,7 @@ void cs_html_tally(FILE *out, const cs_claims *claims, bool sources)
     }
     cs_html_put(out, "</table>\n");
     if (sources) return;
+    if (!claims->exploratory) put_counts(out, claims);
     put_decided_budgets(out, claims, CS_CLAIM_REPRODUCED);
     put_decided_budgets(out, claims, CS_CLAIM_OPPOSITE);
 }
@@ -144,8 +154,13 @@ static cs_status put_verdict(const cs_report *r, const cs_study_claim *c)
     const cs_claim_point *last = cs_claim_shown(c);
     char text[CS_VERDICT_TEXT];
     CS_AUTO_FREE char *reproduced = NULL, *opposite = NULL;
-    cs_claim_verdict_text(c->verdict, last ? last->matters : 0, r->claims->exploratory, text);
-    cs_html_badge(r->out, c->verdict, text);
+    cs_claim_verdict_text(c->verdict, last ? cs_claim_within(last) : 0, r->claims->exploratory,
+                          text);
+    const char *at = *r->claims->setting ? strstr(text, "this scale") : NULL;
+    CS_AUTO_FREE char *scaled =
+        at ? cs_format("%.*s%s", (int)(at - text), text, r->claims->setting) : cs_strdup(text);
+    if (!scaled) return CS_ERR_MEMORY;
+    cs_html_badge(r->out, c->verdict, scaled);
     put_smallness(r->out, c, last);
     cs_status status = cs_claim_budgets(c, CS_CLAIM_REPRODUCED, &reproduced);
     if (status == CS_OK) status = cs_claim_budgets(c, CS_CLAIM_OPPOSITE, &opposite);
@@ -299,8 +314,27 @@ static void put_differences(const cs_report *r, const cs_study_claim *c)
         if (p->budget) cs_html_put(r->out, "<div>%: ", p->budget);
         put_difference(r->out, p);
         if (!p->budget) continue;
-        cs_claim_verdict_text(p->verdict, p->matters, r->claims->exploratory, text);
+        cs_claim_verdict_text(p->verdict, cs_claim_within(p), r->claims->exploratory, text);
         cs_html_put(r->out, ", %</div>", text);
+    }
+}
+
+/* Of whom the study has no longer run, and of whom the paper has no number. */
+static void put_unknown(FILE *out, const cs_study_claim *c)
+{
+    const char *baselines = cs_claim_baselines(c);
+    if (baselines && strcmp(baselines, "checked") != 0 && c->verdict != CS_CLAIM_UNDERTRAINED)
+        cs_html_put(out, " <small>(baseline %)</small>", baselines);
+    if (c->no_effect) cs_html_put(out, " <small>(no effect of a paper: %)</small>", c->no_effect);
+}
+
+/* "; 12 seeds a side would suffice" */
+static void put_seeds(FILE *out, double seeds)
+{
+    if (isinf(seeds)) {
+        cs_html_put(out, "; no number of seeds would suffice");
+    } else if (seeds > 0) {
+        (void)fprintf(out, "; %.0f seeds a side would suffice", seeds);
     }
 }
 
@@ -308,16 +342,18 @@ static void put_differences(const cs_report *r, const cs_study_claim *c)
 static void put_reason(FILE *out, const cs_study_claim *c)
 {
     const cs_claim_point *p = cs_claim_last(c);
-    if (c->verdict != CS_CLAIM_UNDETERMINED && c->verdict != CS_CLAIM_NOT_TESTED) return;
-    cs_html_put(out, " <small>%", c->why);
+    if (c->verdict < CS_CLAIM_NOT_TESTABLE || c->verdict > CS_CLAIM_NOT_TESTED) return;
+    if (c->verdict == CS_CLAIM_NOT_TESTABLE && p) {
+        (void)fprintf(out, " <small>the paper's %.2g is below the resolution of %.2g", p->effect,
+                      p->resolution);
+        put_seeds(out, p->effect_seeds);
+    } else {
+        cs_html_put(out, " <small>%", c->why);
+    }
     const bool undetermined = p && p->verdict == CS_CLAIM_UNDETERMINED && !c->underpowered;
     if (undetermined && p->resolution > 0)
         (void)fprintf(out, "; significant from %.2g on", p->resolution);
-    if (undetermined && p->seeds_needed > 0)
-        (void)fprintf(out,
-                      isinf(p->seeds_needed) ? "; no number of seeds would suffice"
-                                             : "; %.0f seeds a side would suffice",
-                      p->seeds_needed);
+    if (undetermined) put_seeds(out, p->seeds_needed);
     cs_html_put(out, "</small>");
 }
 
@@ -343,6 +379,7 @@ static cs_status put_row(const cs_report *r, const table *t, const cs_study_clai
     }
     if (status == CS_OK) status = put_verdict(r, c);
     put_reason(r->out, c);
+    put_unknown(r->out, c);
     cs_html_put(r->out, "</td></tr>\n");
     return status;
 }

@@ -14,11 +14,11 @@
 enum { MOST_COLUMNS = 64, HEAD = 64 };
 
 /* In the order of enum cs_claim_verdict: the class of a badge, and its mark, that of the figures. */
-static const char *const badge[] = {"reproduced",   "opposite", "mixed",      "equivalent",
-                                    "undetermined", "untested", "reproduced", "mixed",
-                                    "opposite",     "opposite", "untested"};
-static const char *const mark[] = {"&#9679;",  "&#9632;",  "&#9660;",  "&#9670;",
-                                   "&#9675;",  "&#10005;", "&#10003;", "&#10003;",
+static const char *const badge[] = {
+    "reproduced", "opposite",   "mixed", "equivalent", "untested", "undetermined", "untested",
+    "untested",   "reproduced", "mixed", "opposite",   "opposite", "untested"};
+static const char *const mark[] = {"&#9679;",  "&#9632;",  "&#9660;",  "&#9670;",  "&#10005;",
+                                   "&#9675;",  "&#10005;", "&#10005;", "&#10003;", "&#10003;",
                                    "&#10007;", "&#10007;", "&#8211;"};
 
 void cs_html_text(FILE *out, const char *text)

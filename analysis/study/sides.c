@@ -35,6 +35,12 @@ void cs_side_free(cs_claim_side *side)
     forget_runs(side);
     CS_FREE_FIELDS(side, file, pick, minus);
     side->file = side->pick = side->minus = NULL;
+    for (int i = 0; i < 2; ++i) {
+        cs_claim_side **more = i ? &side->longer : &side->floor;
+        if (*more) cs_side_free(*more);
+        cs_free(*more);
+        *more = NULL;
+    }
 }
 
 /* The number in a cell; an empty one is no number. */

@@ -1,10 +1,12 @@
-/* Theorem 4.3: fixed models of one feature, q = k = v = the token's value, on which the printed
- * statements fail. Every number is computed by the audit; theorem-4-3.md gives it in closed form.
+/* Theorem 4.3: fixed models on which the printed statements fail. Every number is computed by the
+ * audit; theorem-4-3.md gives it in closed form.
  *
- *   equal tokens   values 1, W = (a, 0)^T, X_- the token of z = 0: z(X_<k) = a (k-1)^p, N = 2.
- *                  p = 3, k = 2 and 3, a = 4: -18 > 49/4 - 32 + 1 = -18.75; k = 2 alone, a = 2:
- *                  -2 > 49/4 - 16 + 1 = -2.75. p = 2, k = 2 and 3, a = 4:
- *                  -10 > 9/4 - 16 + 1 = -12.75
+ *   distinct tokens   x_1, x_2, x_3 with q_u . k_v = c (2 [u = v] - 1) and v = 1, W = -a for x_2, else 0.
+ *                     N = 2. Two different tokens have f = 0, so that delta_mask = 0 whatever X_- is, and
+ *                     x_1 alone has f = c. X_- is x_3; as x_2 it would only enlarge the left side.
+ *                     p = 3, c = 1000, a = 1/14: L_gen = a c / 2 = 35.7 > (49 + 7 a^2 2 c) / 4 + 1 = 31.1.
+ *                     p = 2, c = 100, a = 1/6: 8.33 > (9 + 3 a^2 2 c) / 4 + 1 = 7.42
+ *   all others        one feature, q = k = v = the token's value
  */
 #include <math.h>
 #include <string.h>
@@ -30,21 +32,48 @@ cs_status cs_generation_bound_scalar(int64_t vocab, const double *value, const d
     return CS_DELIVER(status, out, m, cs_generation_bound_model_free);
 }
 
+/* The model of distinct tokens, whose token vectors are unit vectors. */
+static cs_status distinct_tokens(double c, double a, cs_generation_bound_model *out)
+{
+    enum { D = 3 };
+    cs_generation_bound_model m = {.vocab = D, .width = D, .heads = 1, .pooling = 0};
+    m.token = cs_pool_take(&m.pool, D * D, sizeof *m.token);
+    m.qkv = cs_pool_take(&m.pool, 3 * D * D, sizeof *m.qkv);
+    m.w = cs_dense_in(&m.pool, D, D);
+    cs_status status = m.pool.status;
+    for (int i = 0; i < D && status == CS_OK; ++i) {
+        for (int j = 0; j < D; ++j) {
+            const int at = i * D + j;
+            m.token[at] = m.qkv[D * D + at] = i == j;
+            m.qkv[at] = i == j ? c : -c;
+            m.qkv[2 * D * D + at] = i == 0;
+            m.w.data[at] = 0;
+        }
+    }
+    if (status == CS_OK) {
+        m.w.data[1] = -a;
+        status = cs_generation_bound_model_measure(&m);
+    }
+    return CS_DELIVER(status, out, m, cs_generation_bound_model_free);
+}
+
 typedef struct {
     double value[VOCAB], w[VOCAB];
     int64_t length, unmasked, last;
     int32_t token[LONGEST];
+    double c, a; /* c 0: one feature */
 } example;
 
 static cs_status evaluate(const example *e, cs_generation_bound_model *m,
                           cs_generation_bound_audit *a)
 {
-    static const double second[VOCAB] = {0, 1};
+    static const double second[VOCAB] = {0, 1}, third[LONGEST] = {0, 0, 1};
     const int32_t *const token[] = {e->token};
     const cs_generation_bound_text text = {.count = 1, .token = token, .length = &e->length};
     const cs_generation_bound_options o = {
-        .unmasked = e->unmasked, .last = e->last, .negative = second};
-    cs_status status = cs_generation_bound_scalar(VOCAB, e->value, e->w, m);
+        .unmasked = e->unmasked, .last = e->last, .negative = e->c > 0 ? third : second};
+    cs_status status = e->c > 0 ? distinct_tokens(e->c, e->a, m)
+                                : cs_generation_bound_scalar(VOCAB, e->value, e->w, m);
     return status == CS_OK ? cs_generation_bound_audit_of(m, &text, &o, a) : status;
 }
 
@@ -123,40 +152,43 @@ cs_status cs_generation_bound_examples(cs_statements *out)
         const char *id, *text;
         int p;
     } list[] = {
-        {{{1, 1}, {2, 0}, 3, 2, 2, {0, 0, 0}},
-         "example: equal tokens x = 1, W = (2, 0)^T, N = 2, k = 2",
+        {{.length = 3, .unmasked = 2, .last = 2, .token = {0, 1, 2}, .c = 1000, .a = 1.0 / 14},
+         "example: three distinct tokens, c = 1000, W = -1/14 for the second, N = 2, k = 2",
          NULL,
          "4.3-example-term",
-         "the term k = 2 alone: L_gen = -2 <= (7^2/1^6 + 7 ||W||^2 eta) / 4 + delta_mask + "
-         "1, eta = 0, delta_mask = -16",
+         "the term k = 2 alone: L_gen = a c <= (7^2/1^6 + 7 ||W||^2 eta) / 4 + delta_mask + 1, "
+         "||W|| = a, eta = 2 c, delta_mask = 0",
          1},
-        {{{1, 1}, {4, 0}, 3, 2, 0, {0, 0, 0}},
-         "example: equal tokens x = 1, W = (4, 0)^T, N = 2, k = 2, 3",
+        {{.length = 3, .unmasked = 2, .token = {0, 1, 2}, .c = 1000, .a = 1.0 / 14},
+         "example: three distinct tokens, c = 1000, W = -1/14 for the second, N = 2, k = 2, 3",
          NULL,
          "4.3-example",
-         "the full sum, k = 2 and 3: L_gen = -(4 + 32) / 2 <= (7^2/1^6 + 0^2/2^6 + (7 + 0) "
-         "||W||^2 eta) / 4 + delta_mask + 1, eta = 0, delta_mask = -32",
+         "the full sum, k = 2 and 3: L_gen = a c / 2 <= (7^2/1^6 + 0^2/2^6 + (7 + 0) ||W||^2 eta) "
+         "/ "
+         "4 + delta_mask + 1, ||W|| = a, eta = 2 c, delta_mask = 0",
          1},
-        {{{1, 1}, {4, 0}, 3, 2, 0, {0, 0, 0}},
-         "example: equal tokens x = 1, W = (4, 0)^T, N = 2, k = 2, 3, two free indices",
+        {{.length = 3, .unmasked = 2, .token = {0, 1, 2}, .c = 100, .a = 1.0 / 6},
+         "example: three distinct tokens, c = 100, W = -1/6 for the second, N = 2, k = 2, 3, two "
+         "free indices",
          NULL,
          "4.3-example-two-index",
-         "the full sum, k = 2 and 3: L_gen = -(4 + 16) / 2 <= (3^2/1^4 + 0^2/2^4 + (3 + 0) "
-         "||W||^2 eta) / 4 + delta_mask + 1, eta = 0, delta_mask = -16",
+         "the full sum, k = 2 and 3: L_gen = a c / 2 <= (3^2/1^4 + 0^2/2^4 + (3 + 0) ||W||^2 eta) "
+         "/ "
+         "4 + delta_mask + 1, ||W|| = a, eta = 2 c, delta_mask = 0",
          0},
-        {{{0, 1}, {0.25, 0}, 3, 2, 2, {0, 0, 1}},
+        {{{0, 1}, {0.25, 0}, 3, 2, 2, {0, 0, 1}, 0, 0},
          "example: tokens 0, 0, 1, W = (1/4, 0)^T, N = 2, k = 2",
          .state = triangle},
-        {{{1, 2}, {1, 0}, 3, 2, 2, {0, 1, 1}},
+        {{{1, 2}, {1, 0}, 3, 2, 2, {0, 1, 1}, 0, 0},
          "example: tokens 1, 2, 2, N = 2, k = 2",
          .state = epsilon},
-        {{{1, 1}, {-0.5, 0}, 2, 1, 0, {0, 0}},
+        {{{1, 1}, {-0.5, 0}, 2, 1, 0, {0, 0}, 0, 0},
          "example: equal tokens x = 1, W = (-1/2, 0)^T, N = 1",
          .state = square},
-        {{{1, 1}, {1, 0}, 3, 2, 2, {0, 0, 0}},
+        {{{1, 1}, {1, 0}, 3, 2, 2, {0, 0, 0}, 0, 0},
          "example: equal tokens x = 1, W = (1, 0)^T, N = 2",
          .state = lengths},
-        {{{1, 1}, {1, 0}, 2, 1, 0, {0, 0}},
+        {{{1, 1}, {1, 0}, 2, 1, 0, {0, 0}, 0, 0},
          "example: equal tokens x = 1, W = (1, 0)^T, N = 1",
          .state = order},
     };

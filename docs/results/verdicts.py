@@ -4,9 +4,9 @@
     python3 docs/results/verdicts.py FOLDER...
 
 FOLDER holds values.csv or values.csv.xz, as `cospec reproduce` writes and `plots/pack.sh` publishes it. The
-script computes the difference, interval, p-value, adjusted p-value and verdict of every claim, and every rank
-correlation. It compares them with claims.csv, claims-budgets.csv and correlations.csv where the folder has
-them. For each table it prints the rows and numbers compared and the largest relative difference. It exits
+script computes the difference, interval, p-value, adjusted p-value and verdict of every claim, how many signs and
+equivalences there are with their error over the study, and every rank correlation. It compares them with
+claims.csv, claims-budgets.csv, counts.csv and correlations.csv where the folder has them. For each table it prints the rows and numbers compared and the largest relative difference. It exits
 with 1 where a text differs, or a number by more than one part in 10^9.
 
 Verdicts on theorems are not computed again: values.csv has what `cospec verify` reported (PASS, VACUOUS, FAIL,
@@ -31,8 +31,10 @@ ALPHA = 0.05
 NAN, INF = math.nan, math.inf
 
 # The words that tables have for verdicts.
-REPRODUCED, OPPOSITE, NOT_REPRODUCED, EQUIVALENT, UNDETERMINED, NOT_TESTED = WORDS = (
+REPRODUCED, OPPOSITE, NOT_REPRODUCED, EQUIVALENT, UNDETERMINED, NOT_TESTED = (
     "reproduced", "opposite at this scale", "not reproduced at this scale", "equivalent", "undetermined", "not tested")
+NOT_TESTABLE, UNDERTRAINED = "not testable at this scale", "baseline undertrained"
+SIGNS = REPRODUCED, OPPOSITE, NOT_REPRODUCED
 # The words for statements of theorems.
 HOLDS, VACUOUS, FALSE_AS_PRINTED, FALSE, NOT_SPECIFIED = (
     "holds", "holds, but vacuous", "false as printed", "false", "not specified")
@@ -437,7 +439,11 @@ class Point:
 
     def __init__(self, row):
         self.budget, self.matters, self.paired = row["budget"], number(row["matters"]), row["paired"] == "1"
+        self.effect = number(row["effect"])
+        # an equivalence has to exclude what matters, and what the paper found
+        self.within = self.matters if math.isnan(self.effect) else min(self.matters, self.effect)
         self.sides, self.baselines = Comparison(row["want"]), {}
+        self.marks = collections.defaultdict(dict)  # by kind (floor, ceiling, longer) and side
 
     def measure(self):
         self.sides.average(self.paired)
@@ -448,6 +454,22 @@ class Point:
             met = need.is_met()
             groups[name.split(".")[0]] = groups[name.split(".")[0]] or met
         self.open = not all(groups.values())
+        self.bar()
+
+    def bar(self):
+        """Whether the metric is at its floor; and whether a side has less than .9 of what it gains in 4 times its steps."""
+        for sides in self.marks.values():
+            for side in sides.values():
+                side.average(side.seeds())
+        floor, ceiling, longer = (self.marks[kind] for kind in ("floor", "ceiling", "longer"))
+
+        def gained(side, value):
+            start = floor[side].mean.value
+            return (value - start) / (ceiling[side].mean.value - start)
+        own = {side: gained(side, getattr(self.sides, side).mean.value) for side in floor}
+        later = {side: gained(side, longer[side].mean.value) for side in longer}
+        self.at_floor = bool(own) and max(own.values()) < 0.1
+        self.undertrained = any(later[side] > 0 and own[side] < 0.9 * later[side] for side in later)
 
     def test(self, prior):
         c = self.sides
@@ -462,22 +484,30 @@ class Point:
         self.parts = c.parts(prior)
         self.margin = margin(self.parts, math.log(ALPHA))
         self.p = decision_p(self.parts, self.d)
-        if self.matters > 0:
-            self.small = small_p(self.parts, self.d, self.matters)
+        if self.within > 0:
+            self.small = small_p(self.parts, self.d, self.within)
 
     def decide(self, adjusted, small, level):
         self.adjusted, self.small, self.level = adjusted, small, level
         if not math.isnan(self.margin):
             self.resolution = margin(self.parts, math.log(level))
         wanted = self.d > 0 if self.sides.want == ">" else self.d < 0
-        self.verdict = (NOT_TESTED if self.open else (REPRODUCED if wanted else OPPOSITE) if adjusted <= ALPHA else
-                        EQUIVALENT if small <= ALPHA else UNDETERMINED)
+        self.verdict = (NOT_TESTED if self.open or self.at_floor else UNDERTRAINED if self.undertrained else
+                        (REPRODUCED if wanted else OPPOSITE) if adjusted <= ALPHA else EQUIVALENT if small <= ALPHA else
+                        NOT_TESTABLE if self.effect < self.resolution else UNDETERMINED)
 
     def plan(self):
+        """The seeds for the difference seen, and where the paper's is not testable for that one."""
+        self.effect_seeds = NAN
+        seeded = self.sides.left.mean.seeds + self.sides.right.mean.seeds > 0
+        if not math.isnan(self.margin) and self.adjusted > ALPHA and seeded and self.d != 0:
+            self.seeds_needed = self.seeds_for(self.d)
+        if self.verdict == NOT_TESTABLE and seeded:
+            self.effect_seeds = self.seeds_for(self.effect)
+
+    def seeds_for(self, d):
         c = self.sides
         left, right = c.left.mean, c.right.mean
-        if math.isnan(self.margin) or self.adjusted <= ALPHA or left.seeds + right.seeds == 0 or self.d == 0:
-            return
         first, second = self.parts[0], self.parts[1]
         fixed = first[:2]
         if second[0] > 0:
@@ -487,12 +517,12 @@ class Point:
         else:
             prior = self.prior
             variance = [moderated(prior, s.variance, max(1, s.seeds - 1))[0] if s.seeds else 0.0 for s in (left, right)]
-        self.seeds_needed = least_seeds(prior, variance, fixed, self.d, math.log(self.level))
+        return least_seeds(prior, variance, fixed, d, math.log(self.level))
 
 
 class Claim:
     def __init__(self, name, row):
-        self.name, self.family, self.points = name, row["family"], {}
+        self.name, self.source, self.family, self.points = name, row["source"], row["family"], {}
         self.everywhere, self.underpowered = row["everywhere"] == "1", row["underpowered"] == "1"
         self.untested = row["untested"] == "1"
         self.audit, self.statement, self.family_size = None, row["label"], 0
@@ -500,11 +530,19 @@ class Claim:
     def conclude(self):
         """Over budgets: the verdict of the largest one; a claim about every budget needs all of them."""
         verdicts = [p.verdict for p in self.points.values()]
-        if not self.everywhere or len(set(verdicts)) == 1:
+        tested = set(verdicts) - {NOT_TESTED, UNDERTRAINED}
+        if not self.everywhere or len(set(verdicts)) == 1 or not tested:
             return verdicts[-1]
         if OPPOSITE in verdicts:
             return NOT_REPRODUCED
-        return EQUIVALENT if set(verdicts) == {EQUIVALENT, NOT_TESTED} else UNDETERMINED
+        return EQUIVALENT if tested == {EQUIVALENT} else UNDETERMINED
+
+    def p_of_verdict(self):
+        """The adjusted p on which a sign or an equivalence rests."""
+        points = list(self.points.values()) if self.everywhere else list(self.points.values())[-1:]
+        if self.verdict == NOT_REPRODUCED:
+            return min(p.adjusted for p in points if p.verdict == OPPOSITE)
+        return max(p.small if self.verdict == EQUIVALENT else p.adjusted for p in points if p.verdict == self.verdict)
 
     def of_audit(self, row):
         """The verdict on a statement of a theorem: that of `cospec verify`, in words."""
@@ -526,17 +564,17 @@ class Claim:
                 "seeds": min((n for n in (left.seeds, right.seeds) if n), default=NAN),
                 "family": self.family, "family_size": self.family_size,
                 "reproduced_at": self.at(REPRODUCED), "opposite_at": self.at(OPPOSITE), **test_row(p),
-                "verdict": in_words(self.verdict, p.matters)}
+                "verdict": in_words(self.verdict, p.within)}
 
 
-def in_words(verdict, matters):
-    return f"{verdict} within {matters:.3g}" if verdict == EQUIVALENT else verdict
+def in_words(verdict, within):
+    return f"{verdict} within {within:.3g}" if verdict == EQUIVALENT else verdict
 
 
 def test_row(p):
     return {"difference": p.d, "low": p.d - p.margin, "high": p.d + p.margin, "p": p.p, "p_holm": p.adjusted,
             "resolution": p.resolution, "seeds_needed": p.seeds_needed, "matters": p.matters, "p_small": p.small,
-            "verdict": in_words(p.verdict, p.matters)}
+            "effect": p.effect, "effect_seeds": p.effect_seeds, "verdict": in_words(p.verdict, p.within)}
 
 
 def decide(claims):
@@ -553,7 +591,7 @@ def decide(claims):
                 counts = side.mean.seeds > 1 and math.isnan(side.mean.exact_p) and not p.paired
                 if counts and side.measure not in seen:
                     groups.append((side.mean.variance, side.mean.seeds - 1))
-                seen.add(side.measure)
+                    seen.add(side.measure)
         prior = prior_of(groups)
         for p in points:
             p.test(prior)
@@ -571,6 +609,22 @@ def decide(claims):
             claim.verdict = NOT_TESTED if claim.untested else UNDETERMINED
             for p in claim.points.values():
                 p.verdict = claim.verdict
+
+
+def counts(claims):
+    """Signs and equivalences apart, of each paper and of all: the families in which one was possible, the chance that at
+    least one is wrong (independent families, each at .05), and those that hold if the whole study may err in .05."""
+    def paper(claim):
+        return "this project" if "this project" in claim.source else claim.source.replace(",", " ").split(" ")[0]
+    compared = [c for c in claims.values() if c.points]
+    for name in list(dict.fromkeys(map(paper, compared))) + ["all"]:
+        for kind, verdicts, p in ("sign", SIGNS, "adjusted"), ("equivalence", (EQUIVALENT,), "small"):
+            tested = [c for c in compared if not all(math.isnan(getattr(x, p)) for x in c.points.values())]
+            families = {c.family for c in tested if name in ("all", paper(c))}
+            level = ALPHA / max(1, len({c.family for c in tested}))
+            own = [c for c in compared if c.verdict in verdicts and name in ("all", paper(c))]
+            yield {"paper": name, "kind": kind, "claims": len(own), "families": len(families),
+                   "error": 1 - (1 - ALPHA) ** len(families), "study_wide": sum(c.p_of_verdict() <= level for c in own)}
 
 
 # --- rank correlations ------------------------------------------------------------------------------------
@@ -835,6 +889,9 @@ def read_study(folder):
             claim.of_audit(row)
             continue
         point = claim.points.get(row["budget"]) or claim.points.setdefault(row["budget"], Point(row))
+        if kind in ("floor", "ceiling", "longer"):
+            point.marks[kind][row["side"]] = Side(row, numbers)
+            continue
         comparison = point.sides if kind == "claim" else point.baselines.get(row["baseline"])
         comparison = comparison or point.baselines.setdefault(row["baseline"], Comparison(row["want"]))
         setattr(comparison, row["side"], Side(row, numbers))
@@ -871,7 +928,8 @@ def compare(name, computed, published, texts, numbers):
     return not wrong
 
 
-TESTS = ["difference", "low", "high", "p", "p_holm", "resolution", "seeds_needed", "matters", "p_small"]
+TESTS = ["difference", "low", "high", "p", "p_holm", "resolution", "seeds_needed", "matters", "p_small", "effect",
+         "effect_seeds"]
 
 
 def check(folder, options):
@@ -883,6 +941,9 @@ def check(folder, options):
             print("{claim}: {verdict}: ".format(**row) + (
                 "{difference:.4g} ({low:.4g} to {high:.4g}), p {p:.3g}, adjusted {p_holm:.3g}".format(**row)
                 if "p" in row else row["right"]))
+        for row in counts(claims):
+            print("{paper}, {kind}: {claims} claims of {families} families, at least one wrong with up to {error:.2g}, "
+                  "{study_wide} hold at .05 for the study".format(**row))
         return True
     good = True
     if (folder / "claims.csv").exists():
@@ -894,6 +955,9 @@ def check(folder, options):
                 for c in claims.values() for p in c.points.values() if p.budget]
         good &= compare(folder / "claims-budgets.csv", rows, list(read_rows(folder / "claims-budgets.csv")),
                         ["claim", "budget", "verdict"], ["wanted"] + TESTS)
+    if (folder / "counts.csv").exists():
+        good &= compare(folder / "counts.csv", list(counts(claims)), list(read_rows(folder / "counts.csv")),
+                        ["paper", "kind"], ["claims", "families", "error", "study_wide"])
     for step, atlas in atlases.items():
         path = next((p for p in (folder / "correlations.csv", folder / step / "correlations.csv") if p.exists()), None)
         if path:

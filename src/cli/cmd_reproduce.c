@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/study_job.h"
+#include "io/json.h"
 #include "io/share.h"
 
 cs_status cs_args_shared(cs_args *args, const char *option, const char *shared, const char **out)
@@ -143,9 +144,12 @@ static cs_status write_drawn(cs_study_job *j, write_claims *write, const char *n
 /* Values, claims over budgets and at one, and of a comparison the numbers of all models, with their figures. */
 static cs_status write_tables(cs_study_job *j)
 {
-    const char *scores = NULL, *values = NULL;
+    const char *scores = NULL, *values = NULL, *counts = NULL;
     cs_status status = cs_output_path(j->args, "values.csv", &values);
     if (status == CS_OK) status = cs_claims_write_values(&j->study, &j->claims, values);
+    if (status == CS_OK && !j->claims.exploratory)
+        status = cs_output_path(j->args, "counts.csv", &counts);
+    if (status == CS_OK && counts) status = cs_claims_write_counts(&j->claims, counts);
     if (status == CS_OK)
         status = write_drawn(j, cs_claims_write_budgets, "claims-budgets.csv", "budgets", "curves");
     if (status == CS_OK && !j->compares)
@@ -257,17 +261,49 @@ static cs_status list_steps(cs_args *args, const cs_study *study, void *ctx)
     return cs_output_record(args, "steps", &view);
 }
 
+/* --pictures: the variable `images` of the study, with the claims that do not need other corpora. */
+static cs_status take_pictures(const char *pictures, json_t *json)
+{
+    json_t *variables = json_object_get(json, "variables");
+    if (!json_object_get(variables, "images"))
+        return cs_fail(CS_ERR_USAGE, "the study has no variable images for --pictures to set");
+    if (access(pictures, R_OK) != 0 || strchr(pictures, '\''))
+        return cs_fail(CS_ERR_INPUT, "--pictures %s: no such file or directory", pictures);
+    CS_AUTO_FREE char *word = cs_format("'%s'", pictures),
+                      *are = cs_format("the images of %s", pictures);
+    if (!word || !are) return CS_ERR_MEMORY;
+    cs_status status =
+        cs_json_set(variables, "images", json_string(strpbrk(pictures, " \t") ? word : pictures));
+    if (status == CS_OK) status = cs_json_set(variables, "images_are", json_string(are));
+    if (status == CS_OK) status = cs_json_set(variables, "held", json_string("images"));
+    json_t *claims = json_object_get(variables, "own_claims");
+    if (status == CS_OK && claims)
+        status = cs_json_set(variables, "claims", json_deep_copy(claims));
+    return status;
+}
+
+static cs_status read_study(cs_args *args, cs_study_job *j)
+{
+    const char *given = cs_args_text(args, "output"), *scale = cs_args_text(args, "scale");
+    const char *dir = given ? given : "results", *pictures = cs_args_text(args, "pictures");
+    json_t *json = NULL;
+    if (!pictures) return cs_study_read(j->steps, dir, scale, &j->study);
+    cs_status status = cs_json_read(j->steps, &json);
+    if (status == CS_OK) status = take_pictures(pictures, json);
+    if (status == CS_OK) return cs_blame(cs_study_of(&json, dir, scale, &j->study), "%s", j->steps);
+    json_decref(json);
+    return status;
+}
+
 static cs_status run(cs_args *args)
 {
-    const char *given = cs_args_text(args, "output"), *only = cs_args_text(args, "claims");
+    const char *only = cs_args_text(args, "claims");
     CS_AUTO(cs_study_job) j = {.times = list_steps};
     cs_status status = cs_args_shared(args, "steps", "plots/reproduce.json", &j.steps);
     if (status == CS_OK)
         status = cs_args_shared(args, "template", only ? "plots/claims.html" : "plots/report.html",
                                 &j.template);
-    if (status == CS_OK)
-        status = cs_study_read(j.steps, given ? given : "results", cs_args_text(args, "scale"),
-                               &j.study);
+    if (status == CS_OK) status = read_study(args, &j);
     if (status == CS_OK)
         status = cs_blame(cs_claims_read(&j.study, only, &j.claims), "%s", j.steps);
     return status == CS_OK ? cs_study_job_run(args, &j) : status;
@@ -291,6 +327,10 @@ static const cs_opt study_options[] = {
     CS_TEXT("scale", "NAME", NULL,
             "Size of the study. The shared study has smoke (2 minutes on 2 cores, decides no "
             "claim), cpu (20 minutes) and gpu (hours on one GPU). Default: cpu."),
+    CS_TEXT("pictures", "DIR", NULL,
+            "Run plots/images.json on these images in place of glyphs: CIFAR-10 files, or a "
+            "directory of images of one size for each class. Claims that need other corpora are "
+            "left out."),
     CS_TEXT("template", "FILE", NULL,
             "Template of the report. Default: the shared plots/report.html, with --claims "
             "plots/claims.html."),

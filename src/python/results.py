@@ -20,7 +20,9 @@ CLAIMS = [("claim, source, says", "name of the claim, where it comes from, and i
           ("resolution, seeds_needed", "least difference that would have been significant, and seeds of a side for 80 % power"),
           ("reproduced_at, opposite_at, budgets", "budgets with this verdict, and all"),
           ("verdict, why, scope", "verdict, its reason, and what it holds for"),
-          ("matters, p_small", "difference that matters, and p of the tests that it is smaller")]
+          ("matters, p_small", "difference that matters, and p of the tests that it is smaller"),
+          ("effect, effect_seeds", "the paper's own difference, and the seeds that would find it"),
+          ("baselines, setting, metric, paper", "whether longer runs exist; what this scale is; metric and numbers of the paper")]
 
 COLUMNS = {
     "toy": [OBJECTIVE, ("classes, length, tokens", "size of the toy model: classes, positions, tokens for each class and position"),
@@ -145,7 +147,7 @@ FILES = {
     "plot": [("FIGURE.svg, FIGURE.png, FIGURE.pdf", "the figure"), ("FIGURE.csv, FIGURE.gp", "its data and its gnuplot script")],
     "compare": [("report.html", "the report"), ("models.csv, scores.csv, values.csv, claims.csv", "models, scores, all values, and verdicts with intervals"),
                 ("study.json", "the steps, which reproduce repeats"), ("STEP", "a folder for each step")],
-    "reproduce": [("report.html", "the report"), ("claims.csv, values.csv", "verdicts and values, if the study has claims"), ("STEP", "a folder for each step")],
+    "reproduce": [("report.html", "the report"), ("claims.csv, values.csv, counts.csv", "verdicts, values and counts, if the study has claims"), ("STEP", "a folder for each step")],
     "demo": [("ar, masked", "co-occurrence matrices, as of cooc"), ("ar-spectrum, masked-spectrum", "spectra, as of svd"),
              ("theorem", "Theorem 4.1, as of verify"), ("figure", "the figure of both spectra")],
 }

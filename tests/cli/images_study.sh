@@ -17,7 +17,24 @@ test_smoke() {
     "$COSPEC" data prepare glyphs > out 2> err || { skip smoke "$(tail -1 err)"; return 0; }
     exits 0 "$COSPEC" reproduce --steps "$root/plots/images.json" --template "$root/plots/images.html" --scale smoke -o r -q || return 1
     [ "$(wc -l < r/claims.csv)" = 111 ] || { fail "$(wc -l < r/claims.csv) lines for 110 claims"; return 1; }
-    ! grep -q '{{' r/report.html && grep -q '61.4 against 55.3' r/report.html && [ "$(grep -c 'src="data:image/png;base64,iVBOR' r/report.html)" = 6 ] || fail "the report is not filled"
+    ! grep -q '{{' r/report.html && grep -q '61.4 against 55.3' r/report.html && [ "$(grep -o 'src="data:image/png;base64,iVBOR' r/report.html | wc -l)" = 6 ] && [ "$(grep -c '<figure class="grid">' r/report.html)" = 2 ] || fail "the report is not filled"
+}
+
+# Own images: every command of the study reads them, and claims that need other corpora are left out; a table of the study runs on them.
+test_own_pictures() {
+    mkdir 'my photos' && python3 -c '
+import random
+random.seed(1)
+for name in [f"data_batch_{i}" for i in range(1, 6)] + ["test_batch"]:
+    records = [bytes([c]) + bytes(min(255, max(0, int(random.gauss(20 * c, 30)))) for _ in range(3072)) for c in list(range(10)) * 2]
+    open(f"my photos/{name}.bin", "wb").write(b"".join(records))
+open("my photos/batches.meta.txt", "w").write("\n".join(f"class {c}" for c in range(10)))' || return 1
+    study="reproduce --steps $root/plots/images.json --template $root/plots/images.html"
+    for scale in smoke cpu long gpu; do
+        exits 0 "$COSPEC" $study --scale $scale --pictures 'my photos' -o r --dry-run --csv && ! grep -q glyphs out && grep -q "finetune .* 'my photos'" out && ! grep -q scenes out || { fail "$scale: $(grep -m 2 'glyphs\|scenes' out)"; return 1; }
+    done
+    exits 0 "$COSPEC" reproduce --steps "$root/plots/images.json" --scale smoke --pictures 'my photos' --claims LA-T3-LP,GVP-T8-mae-l2 -o r -q && grep -q 'held-out images (paired)' r/report.html || { fail "$(tail -3 err)"; return 1; }
+    grep -q '"accuracy\|,accuracy,' r/l-group1-0/probe.csv && refuses 3 '--pictures none: no such file or directory' "$COSPEC" $study --pictures none -o n && refuses 2 'no variable images for --pictures' "$COSPEC" reproduce --pictures 'my photos' -o n
 }
 
 run_tests

@@ -9,8 +9,9 @@ test_published_studies() {
     for study in study/atlas study/cpu study/long study/repeat study-images/cpu study-images/long; do
         folder=$root/docs/results/$study
         [ "$(stat -c %s "$folder/values.csv.xz")" -le 3145728 ] || { fail "$study: $(ls -l "$folder/values.csv.xz")"; return 1; }
-        exits 0 decide "$folder" && [ "$(grep -c ' rows, .* numbers, largest relative difference ' out)" = "$(ls "$folder"/claims*.csv "$folder"/correlations.csv 2> /dev/null | wc -l)" ] || { fail "$study: $why $(cat out err)"; return 1; }
+        exits 0 decide "$folder" && [ "$(grep -c ' rows, .* numbers, largest relative difference ' out)" = "$(ls "$folder"/claims*.csv "$folder"/correlations.csv "$folder"/counts.csv 2> /dev/null | wc -l)" ] || { fail "$study: $why $(cat out err)"; return 1; }
     done
+    python3 "$root/docs/results/paper_tables.py" "$root/docs/results/study-images/long" | cmp - "$root/docs/results/study-images/tables.md" || { fail 'tables.md is not what paper_tables.py writes'; return 1; }
     # a report is readable, has the words of its verdicts, and links to published files alone
     for report in "$root"/docs/results/study*/*/report.html; do
         for link in $(grep -o 'href="[^"#h][^"]*"' "$report" | sed 's/href="//; s/"$//' | sort -u); do [ -e "${report%/*}/$link" ] || { fail "$report links to $link"; return 1; }; done
@@ -22,6 +23,26 @@ test_published_studies() {
     cp "$root/docs/results/study/repeat/"*.csv* . && sed -i 's/^\(gains-sixteenth,.*,repetition,4,\)[^,]*,/\1.2,/' claims.csv
     exits 1 decide . && grep -q 'gains-sixteenth: p is 0\.000362.*, published .\.2' out && cp "$root/docs/results/study/repeat/claims.csv" . && exits 0 decide . || { fail "$why $(cat out err)"; return 1; }
     xz -dc values.csv.xz | sed '0,/^number,.*,,[0-9a-f]*,/s/^\(number,.*,,[0-9a-f]*,\)[^,]*,/\150,/' > values.csv && ! xz -dc values.csv.xz | cmp -s - values.csv && exits 1 decide . || fail "a value was changed: $why $(cat out err)"
+}
+
+# Every claim with a threshold states the paper's own difference, and it is that of the numbers in its row: per cent, nats or L2.
+test_effects_are_the_papers() {
+    python3 - "$root" 2> err << 'EOF' || { fail "$(cat err)"; return 1; }
+import csv, json, math, re, sys
+root, checked = sys.argv[1], 0
+for name in "reproduce", "long", "images", "atlas", "repeat":
+    for claim, c in json.load(open(f"{root}/plots/{name}.json"))["claims"].items():
+        assert "matters" not in c or "effect" in c, (name, claim)
+for folder in "study/long", "study-images/long":
+    for row in csv.DictReader(open(f"{root}/docs/results/{folder}/claims.csv")):
+        numbers = [float(x) for x in re.findall(r"(?<![\w=.])\d+\.\d+", row["paper"])[:2]]
+        if row["effect"]:
+            a, b = numbers
+            of = math.log(a / b) if "nats" in row["metric"] else a - b if row["metric"].startswith("L2") else (a - b) / 100
+            assert abs(abs(of) - float(row["effect"])) < 6e-5, row
+            checked += 1
+assert checked > 180, checked
+EOF
 }
 
 # A fresh study: seeds, blocks of documents, pairs, baselines, budgets, equivalence, an exact p, an audit, correlations.
@@ -42,15 +63,30 @@ test_fresh_study() {
     claims=$claims$(claim small H '"budgets": "2 3 4", "left": '"$(ones 't-%')"', "want": ">", "right": 8, "not_at": "cpu", "needs": [{"left": '"$(ones f-ar.a)"', "want": ">", "right": 99}]'),
     claims=$claims$(claim over H "$over"),$(claim every H '"everywhere": true, '"$over"),
     claims=$claims$(claim tau I '"left": {"label": "tau", "file": "corr/correlations.csv", "value": "tau where=prediction:exact where=outcome:ppl where=budget:all where=given:", "p": "p"}, "want": ">", "right": 0, "needs": "-"'),
+    # the paper's effect, floors, four times the steps
+    with() { echo "$1" | sed 's|}$|, '"$2"'}|'; }
+    claims=$claims$(claim tiny F '"left": '"$(nll prefix-lm)"', "want": "<", "right": '"$(nll ar)"', "matters": 4, "effect": 1e-5, "needs": "-"'),
+    claims=$claims$(claim unsaid F '"left": '"$(nll prefix-lm)"', "want": "<", "right": '"$(nll ar)"', "matters": 4, "effect": "a curve", "needs": "-"'),
+    claims=$claims$(claim floored F '"left": '"$(with "$(nll ar)" '"floor": 3.4')"', "want": "<", "right": '"$(with "$(nll prefix-lm)" '"floor": 3.4')"', "ceiling": 0, "needs": "-"'),
+    claims=$claims$(claim raised F '"left": '"$(with "$(nll ar)" '"floor": 9')"', "want": "<", "right": '"$(with "$(nll prefix-lm)" '"floor": 3.4')"', "ceiling": 0, "matters": 4, "needs": "-"'),
+    claims=$claims$(claim early K '"left": '"$(with "$(ones f-ar.a)" '"floor": 0, "longer": "t-3/toy.csv"')"', "want": "<", "right": 8, "ceiling": 20'),
+    claims=$claims$(claim grown K '"left": '"$(with "$(ones t-3)" '"floor": 0, "longer": "f-ar.a/toy.csv"')"', "want": "<", "right": 8, "ceiling": 20'),
     claims=$claims'"audit": {"source": "S, 1", "says": "-", "scope": "-", "statement": "v 3.1 printed"}'
-    printf '%s\n' "{\"scales\": [\"small\", \"cpu\"], \"variables\": {\"seeds\": \"1 2 3 4\", \"budgets\": \"2 3 4\"}, \"steps\": [{\"run\": {$models$toy}}, {\"run\": {$atlas}}], \"claims\": {$claims}}" > s.json
-    printf '{{claims}}\n' > t.html
+    printf '%s\n' "{\"scales\": [\"small\", \"cpu\"], \"variables\": {\"setting\": \"one layer of width 8\", \"seeds\": \"1 2 3 4\", \"budgets\": \"2 3 4\"}, \"steps\": [{\"run\": {$models$toy}}, {\"run\": {$atlas}}], \"claims\": {$claims}}" > s.json
+    printf '{{tally}}{{claims}}\n' > t.html
     exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r || return 1
-    sh "$root/plots/pack.sh" r published && [ "$(cd published && echo *)" = 'claims-budgets.csv claims.csv correlations.csv report.html values.csv.xz' ] || { fail "$(ls published)"; return 1; }
+    sh "$root/plots/pack.sh" r published && [ "$(cd published && echo *)" = 'claims-budgets.csv claims.csv correlations.csv counts.csv report.html values.csv.xz' ] || { fail "$(ls published)"; return 1; }
     grep -q 'href="f-ar.a/toy.csv"' r/report.html && ! grep -q 'href="[^#]' published/report.html || { fail "$(grep -o 'href="[^#"]*"' published/report.html)"; return 1; }
-    exits 0 decide published && grep -q 'claims.csv: 10 rows' out && grep -q 'claims-budgets.csv: 9 rows' out && grep -q 'correlations.csv: [1-9]' out || { fail "$why $(cat out err)"; return 1; }
-    [ "$(cut -d, -f1 published/claims.csv | sort -u | wc -l)" = 11 ] && exits 0 decide --print published && grep -q '^third: ' out && [ "$(wc -l < out)" = 10 ] || { fail "$(cat out err)"; return 1; }
+    exits 0 decide published && grep -q 'claims.csv: 16 rows' out && grep -q 'counts.csv: 4 rows' out && grep -q 'claims-budgets.csv: 9 rows' out && grep -q 'correlations.csv: [1-9]' out || { fail "$why $(cat out err)"; return 1; }
+    [ "$(cut -d, -f1 published/claims.csv | sort -u | wc -l)" = 17 ] && exits 0 decide --print published && grep -q '^third: ' out && [ "$(wc -l < out)" = 20 ] && grep -q '^all, sign: [1-9].* of 5 families, at least one wrong with up to 0.23' out || { fail "$(cat out err)"; return 1; }
     grep -q '"values.csv"' r/manifest.json && grep -q '^number,.*,1,,' r/values.csv && grep -q '^number,.*,4,7,' r/values.csv || { fail "$(head -30 r/values.csv)"; return 1; }
+    verdict() { grep -q "^$1,.*,$2,$3" r/claims.csv || fail "$1: $(grep "^$1," r/claims.csv)"; }
+    verdict tiny 'not testable at this scale' "the paper's effect is below the resolution,-,4,.*,1.*e-05,[0-9i][0-9nf]*,not checked,one layer of width 8,,$" && verdict unsaid 'equivalent within 4' '' && verdict raised 'equivalent within 4' '' &&
+        verdict floored 'not tested' '"\?the metric is at its floor: ' && verdict early 'baseline undertrained' '"\?f-ar.a (6) is below 0.9 of the gain of four times its steps (9 over 0)' && verdict grown 'opposite at this scale' '' || return 1
+    grep -q 'opposite at one layer of width 8<' r/report.html && grep -q 'chance that at least one is wrong' r/report.html && grep -q "<small>the paper's 1e-05 is below the resolution of .*seeds.* would suffice</small>" r/report.html && grep -q '<small>(baseline not checked)</small> <small>(no effect of a paper: a curve)</small>' r/report.html || { fail "$(grep -o '<h3>.*' r/report.html | head -50)"; return 1; }
+    # a floor, a ceiling, a longer run and an effect need each other
+    wrong() { sed "s|\"early\": {|\"early\": {$1|; s|$2|$3|" s.json > w.json; exits 3 "$COSPEC" reproduce --steps w.json --template t.html --claims early,floored -o w && says "$4"; rm -rf w; }
+    wrong '"effect": 1, ' x x 'effect needs matters' && wrong '"matters": 1, "effect": 0, ' x x 'effect: expected a number above 0' && wrong '' ', "ceiling": 20}' '}' 'a floor needs a ceiling' && wrong '' '"floor": 0, "longer"' '"longer"' 'longer needs a floor' || { fail "$(cat err)"; return 1; }
     # an archive unpacked elsewhere is decided again without a step, figures of claims and all
     sh "$root/plots/pack.sh" r a.tar.xz && mkdir moved && tar -C moved -xf a.tar.xz && exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o moved --resume &&
         ! grep -q 'cospec' err && cmp r/values.csv moved/values.csv && cmp r/claims.csv moved/claims.csv || { fail "$why $(cat err)"; return 1; }
