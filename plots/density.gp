@@ -1,7 +1,7 @@
 # Spectral density of a co-occurrence matrix (upper panel) and its cumulative count (lower), with bands of their errors.
 # result: density density.csv
 # input: density.csv of cospec density (columns sigma, density, density_low, density_high, above, above_low, above_high)
-# What lies lower is drawn at the lower edge of its panel, not left out: lines would jump across the gap.
+# A value below the panel is drawn at the lower edge of its panel, not left out: lines would jump across the gap.
 least(s, c, e) = of(s, c) < e ? e : of(s, c)
 set multiplot layout 2,1
 set lmargin 11

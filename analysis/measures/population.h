@@ -31,7 +31,6 @@
 #pragma once
 
 #include "cooc/by_document.h"
-#include "cooc/by_document.h"
 
 enum {
     /** Number of leading eigenvalues. */

@@ -368,9 +368,10 @@ cs_status cs_population_rows_of(const cs_corpus *corpus, const cs_population_pla
     }
     for (int64_t j = 0; j < CS_CONNECTIVITY_SIGMAS && status == CS_OK; ++j) {
         rows.sigma_se[j] =
-            blocks > 1 ? cs_jackknife_error(blocks, values + CS_POP_VALUES + CS_POP_BELOW + j,
-                                            CS_POP_VALUES)
-                       : (double)NAN;
+            blocks > 1 && !rows.as_blind
+                ? cs_jackknife_error(blocks, values + CS_POP_VALUES + CS_POP_BELOW + j,
+                                     CS_POP_VALUES)
+                : (double)NAN;
     }
     return CS_DELIVER(status, out, rows, cs_population_rows_free);
 }

@@ -19,7 +19,7 @@ typedef struct {
     int filters;               /* rows must match all of them, if their column exists */
     const char *const *filter; /* "COLUMN:VALUE" */
     int labels;
-    const char *const *label; /* "SERIES=TEXT", commas as spaces: text of a legend (label.h) */
+    const char *const *label; /* "SERIES=TEXT", commas as spaces: text of a legend */
 } cs_figure;
 
 /* Appends the matching rows of a CSV table to *joined, which starts as zeros and takes its columns

@@ -241,7 +241,7 @@ static cs_status study_corpus(cs_args *args, study *t)
 static cs_status study_file(cs_args *args, study *t, const char *path)
 {
     CS_AUTO(cs_csr) a = {0};
-    CS_AUTO(cs_nonempty_rows) kept_rows = {0};
+    CS_AUTO(cs_nonempty_rows) nonempty = {0};
     cs_connectivity_options options = {0};
     CS_AUTO(cs_population_rows) rows = {0};
     json_auto_t *sidecar = NULL;
@@ -254,7 +254,7 @@ static cs_status study_file(cs_args *args, study *t, const char *path)
     if (status == CS_OK) status = cs_stored_sidecar(path, &sidecar);
     t->objective = cs_json_string(sidecar, "objective");
     t->context = cs_json_string(sidecar, "context");
-    if (status == CS_OK) status = cs_args_read_matrix(args, path, &kept_rows, &a);
+    if (status == CS_OK) status = cs_args_read_matrix(args, path, &nonempty, &a);
     if (status == CS_OK) status = cs_args_note_moment4(args, &a, false, &cost);
     if (status == CS_OK)
         status = cs_blame(cs_population_rows_of_matrix(&a, &options, &rows), "%s", path);

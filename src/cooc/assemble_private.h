@@ -39,8 +39,8 @@ typedef struct {
     /* bytes of arrays in memory, beyond which they go to files; 0: no limit */
     double limit;
     const char *scratch; /* the folder for these */
-    struct cs_cooc_files
-        *files; /* NULL: in memory. Otherwise only cs_assembler_reserve allocates */
+    /* NULL: in memory. Otherwise only cs_assembler_reserve allocates. */
+    struct cs_cooc_files *files;
 } cs_assembler;
 
 /* Mass of a number of units, in the scale of the matrix. */

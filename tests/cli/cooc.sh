@@ -60,7 +60,7 @@ test_given_is_better_connected_never() {
 }
 
 # Six tokens: windows of 5 by 5 and pieces of 5 leave the last, windows of 2 by 3 the third and the sixth.
-test_uncovered_tokens_are_told() {
+test_uncovered_tokens_are_noted() {
     printf 'aa bb cc dd ee ff\n' > c.txt
     for what in "5 5 1" "5 1 0" "2 3 2" "5 0 1" "0 0 0" "3 3 0"; do
         # shellcheck disable=SC2086

@@ -124,7 +124,7 @@ test_shards() {
 
 # The hash is made along with the Gram matrix: it is that of the file, with one thread or two, and a damaged file is refused, before
 # other errors in it.
-test_hash_beside() {
+test_hash_in_a_thread() {
     cube
     for t in 1 2; do
         exits 0 "$COSPEC" rank cube.npy --blocks 2 --save-blocks --threads $t -o h$t &&

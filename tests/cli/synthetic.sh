@@ -27,7 +27,7 @@ test_population_of_a_file() {
     exits 0 cooc --corpus markov:file=two.json,length=6 --population --objective ar --dry-run --json && near "$(number contributions out)" 124 0
 }
 
-test_truth_stands_beside_estimates() {
+test_truth_with_estimates() {
     exits 0 "$COSPEC" connectivity --corpus markov:states=5,length=8,documents=40 --max-length 3 --stride 1 --compare ar --compare masked:unmasked=1 --jackknife 4 -k 4 --csv -o d && cp out c.csv || return 1
     # With one token of three shown and the target's place unknown, the language itself is better connected.
     grep -q '^masked(unmasked=1),blind,ar,blind,population,0.*,more connected,' d/verdicts.csv || { fail "$(cat d/verdicts.csv)"; return 1; }

@@ -302,7 +302,7 @@ cs_status fuzz_template(const char *path, const char *bytes, int64_t size)
     return status;
 }
 
-cs_status fuzz_law(const char *path, const char *bytes, int64_t size)
+cs_status fuzz_synthetic(const char *path, const char *bytes, int64_t size)
 {
     const bool rules = size > 0 && memmem(bytes, (size_t)size, "rules", 5);
     CS_AUTO(cs_synthetic) language = {0};

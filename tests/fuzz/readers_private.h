@@ -27,7 +27,7 @@
     X("plan", ".json", fuzz_plan)                                                                  \
     X("study", ".json", fuzz_study)                                                                \
     X("template", ".html", fuzz_template)                                                          \
-    X("law", ".json", fuzz_law)                                                                    \
+    X("law", ".json", fuzz_synthetic)                                                              \
     X("store", NULL, fuzz_store)                                                                   \
     X("tokenizer", ".json", fuzz_tokenizer)                                                        \
     X("token-lines", NULL, fuzz_token_lines)                                                       \

@@ -49,7 +49,7 @@ def solve(s, least, fixed):
     return found.fun, blocks, following
 
 
-def random_laws(rng, s, least, blocks, following, count):
+def random_distributions(rng, s, least, blocks, following, count):
     for _ in range(count):
         w = np.zeros(len(events_of(s)))
         for block in blocks:
@@ -75,7 +75,7 @@ def one(s, least, fixed, rng):
                 law[events.index((plan["groups"].count(0), k))] += plan["probability"] * weight
     of_plan = tail(law / law.sum(), events, s)
     reference, blocks, following = solve(s, least, fixed)
-    least_random = min(tail(w, events, s) for w in random_laws(rng, s, least, blocks, following, 300))
+    least_random = min(tail(w, events, s) for w in random_distributions(rng, s, least, blocks, following, 300))
     if abs(of_plan - result["value"]) > 1e-10:
         return f"the plan's SVD has {of_plan}, printed {result['value']}"
     if not result["bound"] - 1e-7 <= reference <= result["value"] + 1e-6 or reference < result["value"] - 2e-8:

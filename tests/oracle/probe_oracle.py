@@ -142,14 +142,14 @@ def check_paired_seeds(folder, rng):
     (truth, ours), (_, theirs) = columns(path), columns(first)
     d = np.array([(a == truth).astype(float) - (b == truth) for a, b in zip(ours, theirs)])
     right = np.array([a == truth for a in ours])
-    told_se = {m["name"]: m["se"] for m in told["metrics"]}["accuracy"]
+    reported_se = {m["name"]: m["se"] for m in told["metrics"]}["accuracy"]
     paired = {m["name"]: m for m in told["against"]["metrics"]}["accuracy"]
     p = [scipy.stats.binomtest(int((k > 0).sum()), int((k != 0).sum()), 0.5).pvalue for k in d]
     with open(os.path.join(folder, "out", "probe.csv")) as f:
         (row,) = [r for r in csv.DictReader(f) if r["metric"] == "mcnemar_p"]
     if len(set(p)) < 2:
         return "the seeds are alike: nothing to distinguish"
-    for value, got, what in ((np.median(right.std(axis=1, ddof=1)) / np.sqrt(120), told_se, "se"),
+    for value, got, what in ((np.median(right.std(axis=1, ddof=1)) / np.sqrt(120), reported_se, "se"),
                              (np.median(d.mean(axis=1)), paired["value"], "difference"),
                              (np.median(d.std(axis=1, ddof=1)) / np.sqrt(120), paired["se"], "its se"),
                              (p[0], float(row["value"]), "p of the table"),
