@@ -411,8 +411,8 @@ TEST(bad_configurations_are_refused)
     } bad[] = {
         {"llama", "rope_parameters", "{\"rope_type\": \"ntk\", \"factor\": 2.0}",
          "config.json: unknown rotary scaling 'ntk'"},
-        {"llama", "rope_parameters", "{\"rope_type\": \"longrope\", \"short_factor\": [0]}",
-         "'short_factor' is not a list of at most 128 positive numbers"},
+        {"phi3", "rope_scaling",
+         "{\"type\": \"su\", \"short_factor\": [2], \"long_factor\": [2, 3]}", "2 frequencies"},
         {"llama", "rope_parameters", "{\"rope_type\": \"yarn\"}", "'yarn' needs 'factor'"},
         {"llama", "rope_parameters", "{\"rope_type\": \"linear\", \"factor\": 2, \"beta_fast\": 3}",
          "'beta_fast' is not a key of rotary scaling 'linear'"},

@@ -34,7 +34,7 @@ static void come_back(void **state, const char *where)
     assert_non_null(folder);
     for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder)) {
         CS_AUTO_FREE char *from = cs_format("%s/%s", where, entry->d_name),
-                       *config = cs_format("%s/config.json", from);
+                          *config = cs_format("%s/config.json", from);
         const char *to = in_dir(state, entry->d_name);
         CS_AUTO(cs_model) model = {0}, back = {0};
         if (entry->d_name[0] == '.' || !cs_path_exists(config)) continue;

@@ -72,8 +72,7 @@ TEST(linear_prediction_of_a_line)
     }
 }
 
-/* Values that are constant change nothing, also where they are so many that no covariance is
- * formed. */
+/* Values that are constant change nothing, also above the width at which a covariance is formed. */
 TEST(linear_prediction_of_many)
 {
     enum { N = 30, D = 6, MANY = CS_LINEAR_FILL_MOST + 4 };

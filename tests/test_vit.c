@@ -170,7 +170,8 @@ static void run_to(const picture_form *form, int threads, const char *dir, int64
     const cs_augment augment = {0.5, 1.2, true};
     CS_AUTO(cs_images) m = make_pictures();
     CS_AUTO_BY(free_training, training) t = make_picture_training(form, threads, dir);
-    AUTO_OK(cs_patch_view, view, cs_patch_view_make(&m, PATCH, NULL, &t.model.processor, &augment, 7, &view));
+    cs_patch_view view;
+    OK(cs_patch_view_make(&m, PATCH, NULL, &t.model.processor, &augment, 7, &view));
     if (form->target != CS_TARGET_IDS) {
         t.options.data.view =
             (cs_train_view){.take = cs_patch_view_take, .ctx = &view, .what = "area 0.5"};

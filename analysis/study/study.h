@@ -30,7 +30,8 @@ enum {
 #define CS_STUDY_TABLES "claims.csv, scores.csv, models.csv"
 #define CS_STUDY_FILES                                                                             \
     CS_STUDY_TABLES                                                                                \
-    ", report.html, values.csv, counts.csv, claims-budgets.csv, curves, differences.csv, differences, "        \
+    ", report.html, values.csv, counts.csv, claims-budgets.csv, curves, differences.csv, "         \
+    "differences, "                                                                                \
     "course, study.json, manifest.json"
 
 typedef struct {

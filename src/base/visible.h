@@ -14,7 +14,7 @@ enum { CS_VISIBLE_TEXT = 8 }; /* bytes for a character and the end of its text *
  * \u001b, bytes that are no UTF-8 as \xff. */
 size_t cs_visible_char(const char *at, size_t size, char text[CS_VISIBLE_TEXT]);
 
-/* Writes text to read, of which the characters `kept` (line breaks, tabs) stay as they are. */
+/* Writes text to read. The characters `kept` (line breaks, tabs) stay as they are. */
 void cs_visible_write(FILE *out, const char *text, size_t size, const char *kept);
 
 /* Copies text to read into `to`, cut after its last whole character that fits; line breaks and tabs

@@ -81,7 +81,7 @@ struct cs_args {
     const char *result; /* name given to cs_output_record */
     char *printed;      /* printed to standard output when the run is complete; malloc */
     size_t printed_size;
-    bool data; /* printed as it is, if not on a terminal */
+    bool data;     /* printed as it is, if not on a terminal */
     int exit_code; /* of the finished run, for the manifest */
     bool refuted;
     bool unfinished; /* stopped before its end: --resume continues */

@@ -80,8 +80,7 @@ static cs_status check_prepared(const char *sources)
         if (cs_corpus_next_source(&sources, &source) != CS_OK) cs_reason_clear();
         const cs_corpus_source *named = source ? cs_corpus_named(source, &side) : NULL;
         const char *name = named ? named->name : source;
-        if (named || (source && cs_images_named(source)))
-            status = cs_source_path(name, &path);
+        if (named || (source && cs_images_named(source))) status = cs_source_path(name, &path);
         if (status == CS_OK && path && !cs_path_exists(path))
             status =
                 cs_fail(CS_ERR_INPUT,

@@ -70,7 +70,7 @@ static int on_warning(TIFF *tiff, void *of, const char *module, const char *form
 
 static TIFF *open_tiff(tiff_work *w)
 {
-    enum { MOST_TAKEN = 1 << 30 };
+    enum { MOST_TAKEN = 1 << 28 };
     TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
     if (!options) return NULL;
     TIFFOpenOptionsSetMaxSingleMemAlloc(options, MOST_TAKEN);

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -60,17 +62,20 @@ cs_status cs_dir_lock(const char *dir, bool make, int *out)
     return status;
 }
 
-/* inode, size and time of the last write */
-static char *record_of(const char *name, const struct stat *file)
+enum { RECORD = PATH_MAX + 96 };
+
+/* Inode, size and time of the last write. No memory is allocated: a write that succeeds needs none. */
+static void record_of(const char *name, const struct stat *file, char text[RECORD])
 {
-    return cs_format("\n%s\t%llu %lld %lld.%09ld\n", name, (unsigned long long)file->st_ino,
-                     (long long)file->st_size, (long long)file->st_mtim.tv_sec,
-                     file->st_mtim.tv_nsec);
+    (void)snprintf(text, RECORD, "\n%s\t%llu %lld %lld.%09ld\n", name,
+                   (unsigned long long)file->st_ino, (long long)file->st_size,
+                   (long long)file->st_mtim.tv_sec, file->st_mtim.tv_nsec);
 }
 
 /* Opens the lock file of the nearest folder around `path`, with *name the rest of it; -1: none. */
 static int nearest(const char *path, int flags, const char **name)
 {
+    char lock[PATH_MAX + sizeof CS_LOCK_NAME];
     int fd = -1;
     const char *end = path + strlen(path);
     for (*name = end + 1; fd < 0 && *name > path;) {
@@ -78,8 +83,8 @@ static int nearest(const char *path, int flags, const char **name)
         while (*name > path && (*name)[-1] != '/') {
             *name -= 1;
         }
-        CS_AUTO_FREE char *lock = cs_format("%.*s%s", (int)(*name - path), path, CS_LOCK_NAME);
-        if (lock) fd = open(lock, flags | O_NOFOLLOW | O_CLOEXEC);
+        (void)snprintf(lock, sizeof lock, "%.*s%s", (int)(*name - path), path, CS_LOCK_NAME);
+        if (*name - path < PATH_MAX) fd = open(lock, flags | O_NOFOLLOW | O_CLOEXEC);
     }
     return fd;
 }
@@ -88,24 +93,28 @@ void cs_lock_record(const char *path, const struct stat *file)
 {
     const char *name = NULL;
     const int fd = nearest(path, O_WRONLY | O_APPEND, &name);
-    if (fd >= 0 && !strstr(name, ".partial/")) { /* not of a folder that is renamed when complete */
-        CS_AUTO_FREE char *record = record_of(name, file);
-        if (record && write(fd, record, strlen(record)) < 0) errno = 0; /* then it has none */
+    if (fd < 0) return;
+    if (!strstr(name, ".partial/")) { /* not of a folder that is renamed when complete */
+        char record[RECORD];
+        record_of(name, file, record);
+        if (write(fd, record, strlen(record)) < 0) errno = 0; /* then it has none */
     }
-    if (fd >= 0) (void)close(fd);
+    (void)close(fd);
 }
 
 bool cs_lock_recorded(const char *text, const char *name, const struct stat *file)
 {
-    CS_AUTO_FREE char *record = record_of(name, file);
-    return record && strstr(text, record);
+    char record[RECORD];
+    record_of(name, file, record);
+    return strstr(text, record);
 }
 
 bool cs_lock_held(const char *path)
 {
-    CS_AUTO_FREE char *within = cs_format("%s/", path);
+    char within[PATH_MAX];
     const char *name = NULL;
-    const int fd = within ? nearest(within, O_RDONLY, &name) : -1;
+    const int length = snprintf(within, sizeof within, "%s/", path),
+              fd = length < PATH_MAX ? nearest(within, O_RDONLY, &name) : -1;
     const bool held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     if (fd >= 0) (void)close(fd);
     return held;

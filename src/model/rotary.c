@@ -322,6 +322,24 @@ static cs_status choose(const char *where, const json_t *json, bool layered, jso
                                       : "share their rotary positions"));
 }
 
+/* As many factors as frequencies. */
+static cs_status check_stretch(const char *where, const cs_model_config *config, const cs_rotary *r)
+{
+    const bool sized = config->shape.heads > 0 && config->shape.width > 0;
+    const int64_t pairs = sized ? cs_rotary_pairs(config, r) / 2 : 1;
+    bool fits = pairs >= 1 && pairs <= CS_MOST_PAIRS;
+    for (int k = 0; k < 2 && sized && fits; ++k) {
+        fits =
+            r->stretch[k][pairs - 1] > 0 && (pairs == CS_MOST_PAIRS || !(r->stretch[k][pairs] > 0));
+    }
+    return r->scaling != CS_SCALING_LONGROPE || fits
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT,
+                         "%s: 'short_factor' and 'long_factor' need a number for each of the %lld "
+                         "frequencies",
+                         where, (long long)pairs);
+}
+
 static const char ORIGINAL[] = "original_max_position_embeddings";
 
 /* The length outside the parameters counts, not that inside. */
@@ -366,8 +384,11 @@ cs_status cs_rotary_read(const char *where, const json_t *json, cs_model_config 
     if (status == CS_OK && json_object_get(json, ORIGINAL) && cs_arch_knows(config->arch, ORIGINAL))
         status = outer_original(where, json, positions, &config->position.rotary);
     if (status == CS_OK) status = check_share(where, config, &config->position.rotary);
+    if (status == CS_OK) status = check_stretch(where, config, &config->position.rotary);
     if (status == CS_OK && layered)
         status = check_share(where, config, &config->position.local_rotary);
+    if (status == CS_OK && layered)
+        status = check_stretch(where, config, &config->position.local_rotary);
     return status;
 }
 

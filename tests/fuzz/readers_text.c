@@ -239,11 +239,13 @@ cs_status fuzz_charsmap(const char *path, const char *bytes, int64_t size)
 cs_status fuzz_picture(const char *path, const char *bytes, int64_t size)
 {
     (void)path;
-    CS_AUTO(cs_picture) p = {0};
-    fuzz_also(cs_picture_decode("fuzz", bytes, size, true, &p));
-    cs_picture_free(&p);
+    CS_AUTO(cs_picture) header = {0}, p = {0};
+    fuzz_also(cs_picture_decode("fuzz", bytes, size, true, &header));
     const cs_status status = cs_picture_decode("fuzz", bytes, size, false, &p);
     if (status == CS_OK) {
+        if (p.height != header.height || p.width != header.width || p.channels != header.channels) {
+            abort();
+        }
         fuzz_touch(p.pixel, p.height * p.width * p.channels);
     }
     return status;
