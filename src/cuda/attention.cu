@@ -19,7 +19,9 @@ static __device__ inline float score(const Attention<T> &a, const T *q, const T 
         dot += to_float(q[c]) * to_float(k[c]);
     }
     float s = a.scale * dot;
-    return a.table.x ? s + a.table.row(bucket_of(a, a.pos_k[j], a.pos_q[i]))[head] : s;
+    return a.positions.table.x ? s + a.positions.table.row(bucket_of(a, a.positions.pos_k[j],
+                                                                     a.positions.pos_q[i]))[head]
+                               : s;
 }
 
 /* keep / (1 - p) of query row i and place j in its sequence. */
@@ -223,7 +225,9 @@ template <typename T> static __global__ void table_grad_kernel(Attention<T> a, f
         }
         int64_t first = i / a.length_q * a.length_k;
         for (int64_t j = first + lane; j < first + a.length_k; j += WARP) {
-            int32_t bucket = a.vis[j] <= a.lim[i] ? bucket_of(a, a.pos_k[j], a.pos_q[i]) : -1;
+            int32_t bucket = a.vis[j] <= a.lim[i]
+                                 ? bucket_of(a, a.positions.pos_k[j], a.positions.pos_q[i])
+                                 : -1;
             if (bucket >= low && bucket < low + BUCKETS_AT_ONCE) {
                 shared[warp][bucket - low][lane] +=
                     pair_of(a, i, first, j, head, a.delta[i * a.heads + head]).ds;
@@ -231,7 +235,7 @@ template <typename T> static __global__ void table_grad_kernel(Attention<T> a, f
         }
     }
     __syncthreads();
-    if (threadIdx.x < BUCKETS_AT_ONCE && low + (int32_t)threadIdx.x < a.buckets) {
+    if (threadIdx.x < BUCKETS_AT_ONCE && low + (int32_t)threadIdx.x < a.positions.buckets) {
         float sum = 0.0F;
         for (int w = 0; w < WARPS; ++w) {
             for (int l = 0; l < WARP; ++l) {
@@ -239,7 +243,7 @@ template <typename T> static __global__ void table_grad_kernel(Attention<T> a, f
             }
         }
         int64_t bucket = low + (int64_t)threadIdx.x;
-        part[((int64_t)blockIdx.x * a.buckets + bucket) * a.heads + head] = sum;
+        part[((int64_t)blockIdx.x * a.positions.buckets + bucket) * a.heads + head] = sum;
     }
 }
 
@@ -259,12 +263,12 @@ static cs_status describe_softmax(const cs_run *run, const cs_op *op, Attention<
     }
     cs_status status = cuda_buckets(c, table.rows, o->max_distance, o->bidirectional, &buckets);
     if (status != CS_OK) return status;
-    a->table = rows_of<const float>(table);
-    a->pos_q = c->host->ints(run, o->pos_q);
-    a->pos_k = c->host->ints(run, o->pos_k);
-    a->map = buckets->map;
-    a->reach = (int32_t)buckets->reach;
-    a->buckets = (int32_t)buckets->buckets;
+    a->positions.table = rows_of<const float>(table);
+    a->positions.pos_q = c->host->ints(run, o->pos_q);
+    a->positions.pos_k = c->host->ints(run, o->pos_k);
+    a->positions.map = buckets->map;
+    a->positions.reach = (int32_t)buckets->reach;
+    a->positions.buckets = (int32_t)buckets->buckets;
     return CS_OK;
 }
 
@@ -284,7 +288,7 @@ template <typename T> cs_status attention_forward(const cs_run *run, const cs_op
 template <typename T> static cs_status table_grad(Cuda *c, const Attention<T> *a, float *part)
 {
     dim3 grid((unsigned)ceil_div((int64_t)a->batch * a->length_q, TABLE_ROWS), (unsigned)a->heads,
-              (unsigned)ceil_div(a->buckets, BUCKETS_AT_ONCE));
+              (unsigned)ceil_div(a->positions.buckets, BUCKETS_AT_ONCE));
     return launch(c, "table gradient", table_grad_kernel<T>, grid, dim3(WARPS * WARP), 0, *a, part);
 }
 
@@ -307,7 +311,7 @@ template <typename T> cs_status attention_backward(const cs_run *run, const cs_o
     status = cuda_scratch(c, rows * a.heads + parts * table.rows * a.heads, &a.delta);
     if (status != CS_OK) return status;
     float *part = a.delta + rows * a.heads;
-    a.table_part = on_the_way ? part : NULL;
+    a.positions.table_part = on_the_way ? part : NULL;
     status = launch_warps(run, "attention delta", half ? delta_kernel<T> : delta_of_pairs_kernel<T>,
                           a, a.length_q, 0);
     if constexpr (sizeof(T) == sizeof(bf16)) {

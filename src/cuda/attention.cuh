@@ -7,6 +7,15 @@
 
 enum { WARPS = 4 }; /* of a block of the plain kernels */
 
+/* Learned scores of relative positions. */
+struct RelativePositions {
+    const int32_t *pos_q, *pos_k, *map; /* map[distance + reach]: bucket */
+    Rows<const float> table;            /* absent: no relative positions */
+    int32_t reach, buckets;
+    /* Partial sums of the table's gradient, parts x buckets x heads; NULL: not by this kernel. */
+    float *table_part;
+};
+
 template <typename T> struct Attention {
     Rows<const T> q, k, v, dy;
     Rows<T> y, dq, dk, dv; /* dq, dk, dv: absent unless requested */
@@ -14,13 +23,9 @@ template <typename T> struct Attention {
     int32_t batch, heads, width, length_q, length_k;
     int32_t add_q, add_k, add_v;
     /* of softmax */
-    Rows<float> lse;                    /* log sum exp, -infinity for a row that sees nothing */
-    float *delta;                       /* rows of q x heads: sum_c dy y */
-    const int32_t *pos_q, *pos_k, *map; /* map[distance + reach]: bucket */
-    Rows<const float> table;            /* absent: no relative positions */
-    int32_t reach, buckets;
-    /* Partial sums of the table's gradient, parts x buckets x heads; NULL: not by this kernel. */
-    float *table_part;
+    Rows<float> lse; /* log sum exp, -infinity for a row that sees nothing */
+    float *delta;    /* rows of q x heads: sum_c dy y */
+    RelativePositions positions;
     float scale;
     Drop drop; /* of head 0: purposes of the others follow */
     /* of linear attention, whose rows of q are keys, and y is as long as the limits */
@@ -121,8 +126,8 @@ template <typename T>
 static __device__ inline int32_t bucket_of(const Attention<T> &a, int32_t pos_k, int32_t pos_q)
 {
     int64_t d = (int64_t)pos_k - pos_q;
-    d = d < -a.reach ? -a.reach : d > a.reach ? a.reach : d;
-    return a.map[d + a.reach];
+    d = d < -a.positions.reach ? -a.positions.reach : d > a.positions.reach ? a.positions.reach : d;
+    return a.positions.map[d + a.positions.reach];
 }
 
 /* Does the tensor-core family take this shape, and with it all that must be aligned? */

@@ -74,12 +74,12 @@ static __device__ inline void add_to_buckets(const A &a, const float s[KEYS / 8]
 static __device__ inline void write_buckets(const Half &a, const Place &at, const float *sums)
 {
     int64_t part = (int64_t)blockIdx.z * gridDim.x + blockIdx.x;
-    for (int b = (int)threadIdx.x; b < a.buckets; b += BLOCK) {
+    for (int b = (int)threadIdx.x; b < a.positions.buckets; b += BLOCK) {
         float sum = 0.0F;
         for (int t = 0; t < BLOCK; ++t) {
             sum += sums[b * BLOCK + (b + t) % BLOCK];
         }
-        a.table_part[(part * a.buckets + b) * a.heads + at.head] = sum;
+        a.positions.table_part[(part * a.positions.buckets + b) * a.heads + at.head] = sum;
     }
 }
 
@@ -92,8 +92,8 @@ static __global__ void __launch_bounds__(BLOCK) half_query_kernel(A a)
     const Place &at = b.at;
     const RowSums sums = own_sums(a, at);
     float *buckets = reinterpret_cast<float *>(b.shared.high + b.tiles);
-    if (A::relative && a.table_part) {
-        for (int i = 0; i < a.buckets; ++i) {
+    if (A::relative && a.positions.table_part) {
+        for (int i = 0; i < a.positions.buckets; ++i) {
             buckets[i * BLOCK + (int)threadIdx.x] = 0.0F;
         }
     }
@@ -109,7 +109,7 @@ static __global__ void __launch_bounds__(BLOCK) half_query_kernel(A a)
         float dp[KEYS / 8][4] = {};
         times_rows<WIDE, KEYS>(dp, own_dy, k_tile + KEYS * STRIDE, at.lane);
         score_gradients<KEYS>(a, draw, s, dp, sums, b.row, tile * KEYS);
-        if (A::relative && a.table_part) {
+        if (A::relative && a.positions.table_part) {
             add_to_buckets<KEYS>(a, s, b.keys, b.queries, tile * KEYS + at.in * 2,
                                  buckets + threadIdx.x);
         }
@@ -118,7 +118,7 @@ static __global__ void __launch_bounds__(BLOCK) half_query_kernel(A a)
     const Target target = {part_of(a.dq, at.q0, at), at.first + at.warp * 16, a.length_q, a.width,
                            a.add_q != 0};
     write_rows<WIDE>(acc, a.scale, a.scale, b.shared.own + at.warp * 16 * STRIDE, target, at.lane);
-    if (A::relative && a.table_part) {
+    if (A::relative && a.positions.table_part) {
         __syncthreads();
         write_buckets(a, at, buckets);
     }
@@ -153,7 +153,7 @@ static __device__ inline void load_query_rows(const A &a, const QueryRows &to, i
         to.lse[i] = there ? a.lse.row(row)[head] * LOG2_E : 0.0F;
         to.delta[i] = there ? a.delta[row * a.heads + head] : 0.0F;
         to.lim[i] = there ? a.lim[row] : INT32_MIN;
-        to.pos[i] = A::relative && there ? a.pos_q[row] : 0;
+        to.pos[i] = A::relative && there ? a.positions.pos_q[row] : 0;
     }
 }
 
@@ -172,7 +172,7 @@ template <typename A> static __device__ inline OwnKeys own_keys(const A &a, cons
         int row = at.first + at.warp * 16 + at.group + half * 8;
         k.there[half] = row < a.length_k;
         k.vis[half] = k.there[half] ? a.vis[at.k0 + row] : INT32_MAX;
-        k.pos[half] = A::relative && k.there[half] ? a.pos_k[at.k0 + row] : 0;
+        k.pos[half] = A::relative && k.there[half] ? a.positions.pos_k[at.k0 + row] : 0;
     }
     return k;
 }
@@ -206,7 +206,7 @@ static __device__ inline void transposed_pairs(const A &a, const Place &at, cons
             int query = n * 8 + at.in * 2 + i % 2;
             float x = s[n][i] * factor;
             if (A::relative) {
-                x += bias_at(tile.bias, a.reach, own.pos[i / 2], rows.pos[query]);
+                x += bias_at(tile.bias, a.positions.reach, own.pos[i / 2], rows.pos[query]);
             }
             bool seen = tile.whole || (own.there[i / 2] && tile.first + query < a.length_q &&
                                        own.vis[i / 2] <= rows.lim[query]);
@@ -276,7 +276,7 @@ template <int WIDE, typename A> static __global__ void __launch_bounds__(BLOCK) 
     const Place at = place_of(a);
     int tiles = (a.length_q + QUERIES - 1) / QUERIES;
     SharedMemory shared = shared_of(bytes, 2 * SIDE * STRIDE, 4 * QUERIES * STRIDE,
-                                    A::relative ? 2 * a.reach + 1 : 0, tiles);
+                                    A::relative ? 2 * a.positions.reach + 1 : 0, tiles);
     float *row_sets = reinterpret_cast<float *>(shared.high + tiles);
     const Walk keys = {part_of(a.k, at.k0, at), part_of(a.v, at.k0, at), a.length_k, a.width};
     const Walk walk = {part_of(a.q, at.q0, at), part_of(a.dy, at.q0, at), a.length_q, a.width};
@@ -323,9 +323,10 @@ template <int WIDE> static cs_status backward(const Cuda *c, const Half *a)
     return by_form(a, [=](auto form) {
         cs_status status = CS_OK;
         if (a->dq.x) {
-            status = launch(c, "query gradient on tensor cores",
-                            half_query_kernel<WIDE, decltype(form)>, grid_of(a->length_q, a),
-                            dim3(BLOCK, 1, 1), query_grad_bytes<WIDE>(a, a->table_part), form);
+            status =
+                launch(c, "query gradient on tensor cores", half_query_kernel<WIDE, decltype(form)>,
+                       grid_of(a->length_q, a), dim3(BLOCK, 1, 1),
+                       query_grad_bytes<WIDE>(a, a->positions.table_part), form);
         }
         if (status == CS_OK && (a->dk.x || a->dv.x))
             status =

@@ -27,9 +27,9 @@ template <bool DROPS, bool RELATIVE> struct Form : Half {
 template <typename Run> static cs_status by_form(const Half *a, Run run)
 {
     if (a->drop.scale != 1.0F) {
-        return a->table.x ? run(Form<true, true>{*a}) : run(Form<true, false>{*a});
+        return a->positions.table.x ? run(Form<true, true>{*a}) : run(Form<true, false>{*a});
     }
-    return a->table.x ? run(Form<false, true>{*a}) : run(Form<false, false>{*a});
+    return a->positions.table.x ? run(Form<false, true>{*a}) : run(Form<false, false>{*a});
 }
 
 /* Tile rows of the walked side, and whether a warp keeps the A fragments of the rows that it
@@ -100,7 +100,8 @@ static inline int64_t shared_bytes(int64_t own_items, int64_t walk_items, int64_
 template <int WIDE> static inline int64_t forward_bytes(const Half *a)
 {
     constexpr int64_t STRIDE = Shape<WIDE>::STRIDE, KEYS = Shape<WIDE>::KEYS;
-    return shared_bytes(SIDE * STRIDE, 4 * KEYS * STRIDE, a->table.x ? 2 * a->reach + 1 : 0,
+    return shared_bytes(SIDE * STRIDE, 4 * KEYS * STRIDE,
+                        a->positions.table.x ? 2 * a->positions.reach + 1 : 0,
                         ceil_div(a->length_k, KEYS), 0);
 }
 
@@ -109,14 +110,16 @@ template <int WIDE>
 static inline int64_t backward_bytes(const Half *a, int64_t walked, int64_t more)
 {
     constexpr int64_t STRIDE = Shape<WIDE>::STRIDE, ROWS = Shape<WIDE>::BACK;
-    return shared_bytes(2 * SIDE * STRIDE, 4 * ROWS * STRIDE, a->table.x ? 2 * a->reach + 1 : 0,
+    return shared_bytes(2 * SIDE * STRIDE, 4 * ROWS * STRIDE,
+                        a->positions.table.x ? 2 * a->positions.reach + 1 : 0,
                         ceil_div(walked, ROWS), more);
 }
 
 /* Of q': a float for each thread and bucket where the table's gradient is summed on the way. */
 template <int WIDE> static inline int64_t query_grad_bytes(const Half *a, bool table)
 {
-    return backward_bytes<WIDE>(a, a->length_k, table ? (int64_t)a->buckets * BLOCK * 4 : 0);
+    return backward_bytes<WIDE>(a, a->length_k,
+                                table ? (int64_t)a->positions.buckets * BLOCK * 4 : 0);
 }
 
 /* Of k' and v': two sets of what they need of a tile's queries. */
@@ -253,8 +256,8 @@ static __device__ inline void walk_tiles(int tiles, Skip skip, Begin begin, Body
 /* The biases of a head by distance, in shared memory, times log2 e. */
 static __device__ inline void load_biases(const Half &a, int head, float *bias)
 {
-    for (int d = (int)threadIdx.x; d <= 2 * a.reach; d += BLOCK) {
-        bias[d] = a.table.row(a.map[d])[head] * LOG2_E;
+    for (int d = (int)threadIdx.x; d <= 2 * a.positions.reach; d += BLOCK) {
+        bias[d] = a.positions.table.row(a.positions.map[d])[head] * LOG2_E;
     }
 }
 
@@ -286,7 +289,7 @@ template <typename A> static __device__ inline Queries own_queries(const A &a, c
     for (int half = 0; half < 2; ++half) {
         int row = at.first + at.warp * 16 + at.group + half * 8;
         q.lim[half] = row < a.length_q ? lims[row] : INT32_MIN;
-        q.pos[half] = A::relative && row < a.length_q ? a.pos_q[at.q0 + row] : 0;
+        q.pos[half] = A::relative && row < a.length_q ? a.positions.pos_q[at.q0 + row] : 0;
     }
     return q;
 }
@@ -307,7 +310,7 @@ static __device__ inline void mask_scores(const A &a, float s[N / 8][4], const K
             if (!whole || A::relative) {
                 bool there = key < a.length_k;
                 if (A::relative && there) {
-                    x += bias_at(keys.bias, a.reach, keys.pos[key], queries.pos[i / 2]);
+                    x += bias_at(keys.bias, a.positions.reach, keys.pos[key], queries.pos[i / 2]);
                 }
                 x = there && (whole || keys.vis[key] <= queries.lim[i / 2]) ? x : -INFINITY;
             }
@@ -501,8 +504,8 @@ static __device__ inline QueryBlock<WIDE, KEYS, OWN> open_queries(const A &a, un
     b.at = place_of(a);
     b.tiles = (a.length_k + KEYS - 1) / KEYS;
     b.shared = shared_of(bytes, OWN * SIDE * STRIDE, 4 * KEYS * STRIDE,
-                         A::relative ? 2 * a.reach + 1 : 0, b.tiles);
-    b.keys = {a.vis + b.at.k0, A::relative ? a.pos_k + b.at.k0 : NULL, b.shared.bias};
+                         A::relative ? 2 * a.positions.reach + 1 : 0, b.tiles);
+    b.keys = {a.vis + b.at.k0, A::relative ? a.positions.pos_k + b.at.k0 : NULL, b.shared.bias};
     load_tile<WIDE, SIDE>(b.shared.own, part_of(a.q, b.at.q0, b.at), b.at.first, a.length_q,
                           a.width);
     if (OWN == 2) {
