@@ -207,11 +207,12 @@ static cs_status commit(cs_outfile *file, bool synced)
     CS_AUTO_FREE char *dir = folder_of(file->path);
     struct stat st;
     cs_status status = dir ? flush_to_disk(file, synced) : CS_ERR_MEMORY;
-    const bool known = fstat(fileno(file->stream), &st) == 0;
+    if (status == CS_OK && fstat(fileno(file->stream), &st) != 0)
+        status = io_error(file->path, "cannot write");
     if (fclose(file->stream) != 0 && status == CS_OK) status = io_error(file->path, "cannot write");
     file->stream = NULL;
     if (status == CS_OK) status = check_destination(file->path);
-    if (status == CS_OK && known) cs_lock_record(file->path, &st);
+    if (status == CS_OK) cs_lock_record(file->path, &st);
     if (status == CS_OK && rename(file->partial, file->path) != 0)
         status = io_error(file->path, "cannot rename into place");
     if (status == CS_OK) {
