@@ -215,16 +215,21 @@ static cs_status begins_as_idx(const char *path, bool *is)
         return CS_OK;
     }
     const bool whole = fread(first, 1, sizeof first, stream) == sizeof first;
+    const int code = errno;
+    const cs_status status = ferror(stream) && code != CS_DAMAGED_GZIP
+                                 ? cs_fail(CS_ERR_IO, "%s: cannot read: %s", path, strerror(code))
+                                 : CS_OK;
     (void)fclose(stream); /* opened for reading: nothing to lose */
     *is = whole ? cs_idx_is(first) : cs_has_suffix(path, "-ubyte.gz");
-    return CS_OK;
+    return status;
 }
 
 /* An array of three dimensions or more: fewer are token ids. */
 static cs_status is_npy_of_pictures(const char *path, bool *is)
 {
     char head[256] = "";
-    const int64_t size = cs_file_head(path, head, sizeof head - 1);
+    int64_t size = 0;
+    cs_status status = cs_file_head(path, head, sizeof head - 1, &size);
     for (int64_t i = 0; i < size; ++i) {
         head[i] = head[i] ? head[i] : ' '; /* the version has zeros */
     }
@@ -234,7 +239,7 @@ static cs_status is_npy_of_pictures(const char *path, bool *is)
         commas += *c == ',' && c[1] == ' ';
     }
     *is = commas >= 2;
-    return CS_OK;
+    return status;
 }
 
 /* The first row whose ending a source has, and whose test it passes. */

@@ -39,10 +39,13 @@ static bool is_named_picture(const char *path)
     return false;
 }
 
-static bool begins_as_picture(const char *path)
+static cs_status begins_as_picture(const char *path, bool *is)
 {
     uint8_t begin[16] = {0};
-    return cs_picture_is(begin, cs_file_head(path, begin, sizeof begin));
+    int64_t size = 0;
+    cs_status status = cs_file_head(path, begin, sizeof begin, &size);
+    *is = status == CS_OK && cs_picture_is(begin, size);
+    return status;
 }
 
 void cs_image_files_free(cs_image_files *files)
@@ -65,12 +68,15 @@ typedef struct {
 
 static cs_status add_file(cs_image_files *l, const char *path, const char *key, place at)
 {
-    if (!is_named_picture(path) && !begins_as_picture(path)) {
+    bool is = is_named_picture(path);
+    cs_status status = is ? CS_OK : begins_as_picture(path, &is);
+    if (status != CS_OK) return status;
+    if (!is) {
         l->skipped_name = l->skipped == 0 ? cs_strdup(path) : l->skipped_name;
         l->skipped += 1;
         return l->skipped_name ? CS_OK : CS_ERR_MEMORY;
     }
-    cs_status status = cs_reserve(&l->file, &l->capacity, l->files + 1, sizeof *l->file);
+    status = cs_reserve(&l->file, &l->capacity, l->files + 1, sizeof *l->file);
     if (status != CS_OK) return status;
     cs_image_file *file = &l->file[l->files++];
     *file = (cs_image_file){
@@ -288,8 +294,10 @@ static cs_status count_files(const char *path, int depth, counts *c)
         } else if (c->opened == MOST_OPENED) {
             c->closed += 1;
         } else {
+            bool is = false;
+            status = begins_as_picture(below, &is);
             c->opened += 1;
-            c->found += begins_as_picture(below);
+            c->found += is;
         }
     }
     cs_text_list_free(name, names);

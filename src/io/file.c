@@ -370,20 +370,22 @@ cs_status cs_file_read(const char *path, int64_t limit, char **out, int64_t *siz
     return status;
 }
 
-int64_t cs_file_head(const char *path, void *head, int64_t most)
+cs_status cs_file_head(const char *path, void *head, int64_t most, int64_t *got)
 {
     int fd = -1;
     int64_t size = 0;
-    ssize_t got = 0;
+    cs_status status = CS_OK;
+    *got = 0;
     if (cs_file_open(path, &fd, &size) == CS_OK) {
-        got = pread(fd, head, (size_t)most, 0);
+        *got = size < most ? size : most;
+        status = cs_file_read_at(fd, path, 0, *got, head);
     } else {
         cs_reason_clear();
     }
     if (fd >= 0) {
         (void)close(fd);
     }
-    return got > 0 ? got : 0;
+    return status;
 }
 
 cs_status cs_file_open(const char *path, int *fd, int64_t *size)

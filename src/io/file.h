@@ -77,9 +77,9 @@ cs_status cs_file_open(const char *path, int *fd, int64_t *size) CS_MUST_CHECK;
  * regular. */
 cs_status cs_file_open_any(const char *path, int *fd, int64_t *size) CS_MUST_CHECK;
 
-/* Reads the first bytes of a regular file, at most `most`; returns their number, 0 if none can be
- * read. */
-int64_t cs_file_head(const char *path, void *head, int64_t most);
+/* Reads the first bytes of a regular file, at most `most`, to recognise its form; *got is 0 for what
+ * is no such file or cannot be opened, which its reader reports. CS_ERR_IO: reading failed. */
+cs_status cs_file_head(const char *path, void *head, int64_t most, int64_t *got) CS_MUST_CHECK;
 
 /* Reads exactly `size` bytes from `offset`; `path` is for messages. CS_ERR_IO, also if the file was
  * truncated since it was opened. */
