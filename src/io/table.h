@@ -84,6 +84,7 @@ cs_status cs_table_read_csv(const char *path, cs_table *out) CS_MUST_CHECK;
 /** Number of the column with this name, -1 if there is none. O(columns). */
 int cs_table_column(const cs_table *table, const char *name);
 
+/** \cond INTERNAL */
 /* --- records of CSV in memory (RFC 4180; LF or CR LF); fields are unquoted in place --- */
 
 typedef struct {
@@ -99,3 +100,4 @@ typedef struct {
 /* Reads one record with its line end; requires at < end. CS_ERR_INPUT names FILE:LINE: a quote that
  * is never closed or is in an unquoted field; text after a closing quote. */
 cs_status cs_csv_record(cs_csv *r) CS_MUST_CHECK;
+/** \endcond */

@@ -65,6 +65,7 @@ typedef struct {
 /** The moderated variance of a group; `own` itself if there is no prior. */
 cs_variance cs_moderated(const cs_prior *prior, cs_variance own);
 
+/** \cond INTERNAL */
 /* Student's distribution: the width of a confidence interval for a mean whose standard error was estimated.
  * Degrees of freedom are real, since those of a moderated variance (stats/moderated.h) are not
  * integers. From 1e8 on, and where they are infinite, the normal distribution is used, which is
@@ -80,3 +81,4 @@ double cs_student_point(double alpha, double freedom);
 /* The t with P(|T| <= t) = level, 0 <= level < 1: half the width of an interval in standard errors.
  */
 double cs_student_width(double level, double freedom);
+/** \endcond */
