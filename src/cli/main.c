@@ -168,7 +168,9 @@ int main(int argc, char **argv)
     lost = fflush(stdout) != 0 || lost;
     const bool left = lost && reader_left();
     lost = fclose(stdout) != 0 || lost;
-    if (left && (code == 0 || code == 3)) { /* the reader has what it wanted: no error */
+    const bool unprinted = strncmp(cs_reason(), "standard output", strlen("standard output")) == 0;
+    if (left &&
+        (code == 0 || (code == 3 && unprinted))) { /* the reader has what it wanted: no error */
         code = 0;
         cs_reason_clear();
     } else if (lost && code == 0) {

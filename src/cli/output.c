@@ -321,12 +321,14 @@ cs_status cs_output_print(cs_args *args)
 {
     cs_progress_clear();
     size_t size = args->tables ? 0 : args->printed_size;
+    errno = 0;
     if (args->data && !isatty(STDOUT_FILENO)) {
         (void)fwrite(args->printed, 1, size, stdout);
     } else {
         cs_visible_write(stdout, args->printed, size, "\n\t");
     }
-    if (ferror(stdout) || fflush(stdout) != 0) {
+    if ((ferror(stdout) || fflush(stdout) != 0) &&
+        errno != EPIPE) { /* else the reader has enough */
         return cs_fail(CS_ERR_IO, "standard output: %s", strerror(errno));
     }
     return CS_OK;

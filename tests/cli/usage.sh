@@ -138,7 +138,13 @@ test_reader_gone() {
     done
     [ -s d/manifest.json ] && [ "$(wc -l < d/toy.csv)" -gt 2000 ] || { fail "files are missing"; return 1; }
     { "$COSPEC" svd gone.npz 2> err; echo $? > code; } | sleep 0.1
-    [ "$(cat code)" = 3 ] && says "gone.npz"
+    [ "$(cat code)" = 3 ] && says "gone.npz" || return 1
+    # a result with a verdict of its own keeps its exit code
+    awk 'BEGIN { srand(1); print "%%MatrixMarket matrix array real general\n60 60"; for (i = 0; i < 3600; ++i) print rand() }' > a.mtx
+    set -- svd a.mtx -k 20 --solver block --no-reduction --max-iterations 1 --tol 1e-15
+    exits 4 "$COSPEC" "$@" || return 1
+    { "$COSPEC" "$@" 2> err; echo $? > code; } | sleep 0.1
+    [ "$(cat code)" = 4 ] || fail "a result without convergence exits with $(cat code)"
 }
 
 # The main options first, the names of the others under headings; --help-all explains all.
