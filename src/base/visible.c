@@ -1,30 +1,12 @@
-/* Control characters of text that is shown; UTF-8 by its definition (RFC 3629). */
+/* Control characters of text that is shown. */
 #include "base/visible.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <utf8proc.h>
 
-/* The bytes of a whole character of UTF-8 and its number; 0 if there is none at `at`. */
-static size_t character(const uint8_t *at, size_t size, uint32_t *c)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    const size_t bytes = at[0] < 0x80   ? 1
-                         : at[0] < 0xC0 ? 0
-                         : at[0] < 0xE0 ? 2
-                         : at[0] < 0xF0 ? 3
-                         : at[0] < 0xF8 ? 4
-                                        : 0;
-    if (bytes == 0 || bytes > size) return 0;
-    *c = bytes == 1 ? at[0] : at[0] & (0x7FU >> bytes);
-    for (size_t i = 1; i < bytes; ++i) {
-        if ((at[i] & 0xC0) != 0x80) return 0;
-        *c = *c << 6 | (at[i] & 0x3FU);
-    }
-    return *c >= least[bytes] && *c < 0x110000 && (*c < 0xD800 || *c > 0xDFFF) ? bytes : 0;
-}
-
-static bool commands(uint32_t c)
+static bool commands(int32_t c)
 {
     return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||
            (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
@@ -32,19 +14,20 @@ static bool commands(uint32_t c)
 
 size_t cs_visible_char(const char *at, size_t size, char text[CS_VISIBLE_TEXT])
 {
-    uint32_t c = 0;
-    const size_t bytes = character((const uint8_t *)at, size, &c);
-    if (bytes == 0) {
+    utf8proc_int32_t c = 0;
+    const utf8proc_ssize_t bytes =
+        utf8proc_iterate((const uint8_t *)at, (utf8proc_ssize_t)size, &c);
+    if (bytes <= 0) {
         (void)snprintf(text, CS_VISIBLE_TEXT, "\\x%02x", (unsigned)(uint8_t)*at);
         return 1;
     }
     if (commands(c)) {
         (void)snprintf(text, CS_VISIBLE_TEXT, "\\u%04x", (unsigned)(c & 0xFFFF));
     } else {
-        memcpy(text, at, bytes);
+        memcpy(text, at, (size_t)bytes);
         text[bytes] = '\0';
     }
-    return bytes;
+    return (size_t)bytes;
 }
 
 static bool stays(char c, const char *kept)
