@@ -91,14 +91,15 @@ static char *drawable(const char *text, const char *comma)
 
 static cs_status append_cell(cs_table *to, const char *column, const char *text)
 {
-    text += strspn(text, " \t");
-    CS_AUTO_FREE char *guarded = cs_format("%s%s", cs_table_formula(text) ? " " : "", text);
-    CS_AUTO_FREE char *plain = guarded ? drawable(guarded, "\342\200\232") : NULL;
+    CS_AUTO_FREE char *plain = drawable(text + strspn(text, " \t"), "\342\200\232");
     for (char *at = plain; at && *at; ++at)
         if (*at == '"') *at = '\'';
     for (char *end = plain ? plain + strlen(plain) : NULL; end > plain && strchr(" \t", end[-1]);)
         *--end = '\0';
-    return plain ? cs_table_text(to, column, plain) : CS_ERR_MEMORY;
+    /* CSV would put an apostrophe before a formula */
+    CS_AUTO_FREE char *cell =
+        plain ? cs_format("%s%s", cs_table_formula(plain) ? " " : "", plain) : NULL;
+    return cell ? cs_table_text(to, column, cell) : CS_ERR_MEMORY;
 }
 
 /* The text of the --label of a series, or of an object or outcome of `cospec correlate`; NULL: not given. */
