@@ -103,6 +103,7 @@ static const cs_opt plot_options[] = {
 
 const cs_command cs_cmd_plot = {
     .name = "plot",
+    .without = "dry-run",
     .help = &cs_help_plot,
     .positional = "FIGURE [LABEL=]FILE.csv...",
     .groups = (const cs_opt *const[]){plot_options, NULL},

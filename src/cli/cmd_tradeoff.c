@@ -56,6 +56,7 @@ static const cs_opt tradeoff_options[] = {
 
 const cs_command cs_cmd_tradeoff = {
     .name = "tradeoff",
+    .without = "dry-run",
     .help = &cs_help_tradeoff,
     .groups = (const cs_opt *const[]){tradeoff_options, NULL},
     .run = run,
