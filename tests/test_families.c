@@ -75,3 +75,60 @@ TEST_IN_DIR(towers_of_clip_come_back)
     same_values(&model, &back, "clip");
     assert_int_equal(back.config.arch, CS_ARCH_CLIP_VISION_MODEL);
 }
+
+/* Models with the tensors of LTG-BERT: config.json, the code in the folder and what is read. NULL:
+ * no code; `part`: of the reason why the model is refused. */
+TEST_IN_DIR(vectors_of_ltg_bert_are_split_as_its_files_say)
+{
+#define OF_CODE                                                                                    \
+    "\"auto_map\": {\"AutoModelForMaskedLM\": \"ltg/x--modeling_ltgbert.LtgBertForMaskedLM\"}"
+    static const char heads[] = "query_pos, key_pos = pos.view(-1, self.num_heads, "
+                                "2 * self.head_size).chunk(2, dim=2)\n",
+                      halves[] = "query_pos = query_pos.view(-1, self.num_heads, self.head_size)\n",
+                      unknown[] = "the split of the vectors of distances is unknown";
+    const struct {
+        const char *keys, *code, *part;
+        bool by_head;
+    } of[] = {
+        {"\"architectures\": [\"LtgBertForMaskedLM\"]", NULL, unknown, false},
+        {"\"architectures\": [\"LtgBertForMaskedLM\"]", halves, unknown, false}, /* not named */
+        {OF_CODE, NULL, unknown, false},
+        {OF_CODE, "class LtgBertForMaskedLM: pass\n", unknown, false},
+        {OF_CODE, "query_pos.view(self.num_heads, 2 * self.head_size)\n", unknown, false},
+        {OF_CODE, halves, NULL, false},
+        {OF_CODE, heads, NULL, true},
+        {OF_CODE ", \"model_type\": \"bert\"", heads, NULL, true},
+        {"\"position_by_head\": false", NULL, NULL, false},
+        {"\"position_by_head\": true", NULL, NULL, true},
+        {"\"position_by_head\": null", NULL, unknown, false},
+        {"\"architectures\": [\"NorbertForMaskedLM\"]", NULL, NULL, true},
+        {"\"architectures\": [\"NorbertModel\"], " OF_CODE, halves, NULL, false},
+        {"\"num_attention_heads\": 1", NULL, NULL, false}, /* no difference */
+    };
+    const char *dir = in_dir(state, "ltg-bert");
+    CS_AUTO(cs_model) golden = {0};
+    AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
+    OK(cs_model_read("tests/golden/models/ltg-bert", backend, false, &golden));
+    CS_AUTO_FREE char *path = cs_format("%s/config.json", dir),
+                      *code = cs_format("%s/modeling_ltgbert.py", dir);
+    OK(cs_model_write(&golden, dir));
+    for (size_t i = 0; i < sizeof of / sizeof *of; ++i) {
+        CS_AUTO_FREE char *text = cs_format("{%s}", of[i].keys);
+        json_auto_t *keys = json_loads(text, 0, NULL), *config = NULL;
+        CS_AUTO(cs_model) model = {0};
+        OK(cs_json_read("tests/golden/models/ltg-bert/config.json", &config));
+        (void)json_object_del(config, "position_by_head");
+        assert_int_equal(json_object_update(config, keys), 0);
+        OK(cs_json_write(path, config));
+        (void)remove(code);
+        if (of[i].code) OK(cs_file_write(code, of[i].code, (int64_t)strlen(of[i].code)));
+        if (of[i].part) {
+            assert_fails(cs_model_read(dir, backend, false, &model), CS_ERR_INPUT, of[i].part);
+            continue;
+        }
+        OK(cs_model_read(dir, backend, false, &model));
+        if (model.config.arch != CS_ARCH_LTG_BERT ||
+            model.config.position.distance_by_head != of[i].by_head)
+            fail_msg("%s: split by head is %d", of[i].keys, !of[i].by_head);
+    }
+}

@@ -263,6 +263,9 @@ typedef struct {
     bool distance_keys, distance_queries;
     /* They are computed by the matrices of content; else by separate ones. */
     bool distance_shared;
+    /* Such matrices give each head its vectors for queries, then for keys; else all heads have the
+     * former before the latter. */
+    bool distance_by_head;
     /* They come from a table with a norm. */
     bool distance_norm;
     /* They are a table of each layer, one for all heads; longer texts than distance_span are

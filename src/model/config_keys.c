@@ -167,6 +167,11 @@ cs_status cs_config_arch(const char *where, const json_t *json, const json_t *ou
     if (own_class && cs_arch_of_class(own_class, out)) {
         return CS_OK;
     }
+    /* LtgBertConfig has the model_type of BERT. */
+    if (class && json_is_string(type) && strcmp(json_string_value(type), "bert") == 0 &&
+        cs_arch_of_class(class, out)) {
+        return CS_OK;
+    }
     if (!json_is_string(name)) {
         return cs_fail(CS_ERR_INPUT, "%s: '%s' is missing", where,
                        own ? "architecture" : "model_type");

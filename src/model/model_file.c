@@ -459,6 +459,7 @@ static cs_status fit_published(weights *w, const char *path, json_t *json)
     }
     w->config.attention.gated = gates;
     w->config.layer.mixed = mixes;
+    if (status == CS_OK && joined) status = cs_ltg_bert_split(w->dir, path, json, &w->config);
     return status;
 }
 

@@ -199,6 +199,10 @@ static void places(cs_emitter *e, int64_t number, cs_attention_options *o)
     const bool drops = e->options->training && c->training.dropout > 0 && e->places != CS_NONE;
     const int x =
         drops ? cs_graph_add(e->graph, CS_NONE, e->places, c->training.dropout) : e->places;
+    if (c->position.distance_by_head) {
+        o->place_k = o->place_q = emit_linear_rows(e, x, prefix, "attention.qkv", 0, 2 * d);
+        return;
+    }
     if (c->position.distance_keys) {
         o->place_k = c->position.distance_shared
                          ? emit_linear_rows(e, x, prefix, "attention.qkv", d, d)

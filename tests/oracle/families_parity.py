@@ -13,6 +13,7 @@ import contextlib
 import functools
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -215,12 +216,18 @@ def babylm(kind, d):
     keys = {"vocab_size": int(d.rng.integers(17, 40)), "hidden_size": width * 2, "num_hidden_layers": d.of(1, 2, 3),
             "num_attention_heads": d.of(1, 2, width), "intermediate_size": int(d.rng.integers(5, 30)), "max_position_embeddings": d.of(24, 64, 512),
             "position_bucket_size": d.of(4, 8, 16), "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1, "layer_norm_eps": d.of(1e-7, 1e-5, 1e-3)}
-    causal = kind != "ltg-bert" and d.coin()
+    ltg = kind.startswith("ltg-bert")
+    causal = not ltg and d.coin()
     head = "ForCausalLM" if causal else "ForMaskedLM"
-    class_ = d.of("LtgBert", "Ltgbert") if kind == "ltg-bert" else d.of("GPTBERT", "GPTBert", "GptBert") if causal else d.of("GPTBERT", "Ltgbert")
+    class_ = d.of("LtgBert", "Ltgbert") if ltg else d.of("GPTBERT", "GPTBert", "GptBert") if causal else d.of("GPTBERT", "Ltgbert")
     named = {"architectures": [class_ + head], **d.of({}, {"model_type": "ltgbert" if class_.startswith("Ltg") else d.of("gpt_bert", "gptbert")})}
     if class_.startswith("Ltg") and causal:
         named["is_decoder"] = True
+    if ltg:  # what says how vectors of distances are split: the folder's code, a key, or the class
+        by_head = kind == "ltg-bert by head"
+        named.update(d.of({"auto_map": {"AutoModel": d.of("", "a/b--") + "modeling_ltgbert.LtgBertModel"}}, {"position_by_head": by_head}))
+        if by_head and d.coin():
+            named = {"architectures": ["NorbertForMaskedLM"]}
     return keys, named, causal
 
 
@@ -405,11 +412,13 @@ def check_babylm(kind, count):
     for k in range(count):
         d = Draw([k, sum(map(ord, kind))])
         keys, named, causal = FAMILY[kind][1](d)
-        form = d.of("", "model.") if kind == "ltg-bert" else d.of("", "model.", "baseline")
+        form = d.of("", "model.") if kind.startswith("ltg-bert") else d.of("", "model.", "baseline")
         model = babylm_models.build(kind, keys, k)
         ids, mask = babylm_models.text(keys, TEXTS, LENGTH, k)
         with tempfile.TemporaryDirectory() as folder:
             babylm_models.save(model, keys, form, named, d.coin(), folder)
+            if "auto_map" in named:
+                shutil.copy(os.path.join(babylm_models.CODE, *babylm_models.FILES[kind]), os.path.join(folder, "modeling_ltgbert.py"))
             arrays, rounds = babylm_models.reference(model, ids, mask, causal)
             path = os.path.join(folder, "reference.npz")
             np.savez(path, **arrays)
