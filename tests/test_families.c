@@ -132,3 +132,21 @@ TEST_IN_DIR(vectors_of_ltg_bert_are_split_as_its_files_say)
             fail_msg("%s: split by head is %d", of[i].keys, !of[i].by_head);
     }
 }
+
+/* The frequencies of a file are used, rounded as they are, and written again. */
+TEST_IN_DIR(frequencies_of_esm_are_those_of_the_file)
+{
+    const char *dir = in_dir(state, "esm");
+    float value[8];
+    CS_AUTO(cs_model) model = {0}, back = {0};
+    AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
+    OK(cs_model_read("tests/golden/models/esm", backend, false, &model));
+    const int64_t i = cs_params_find(&model.params, "rotary.frequency");
+    assert_true(i >= 0 && model.params.param[i].cols <= 8);
+    OK(cs_params_get(&model.params, i, CS_PARAM_VALUE, value));
+    value[model.params.param[i].cols - 1] = 0.0099945F;
+    OK(cs_params_set(&model.params, i, CS_PARAM_VALUE, value));
+    OK(cs_model_write(&model, dir));
+    OK(cs_model_read(dir, backend, false, &back));
+    same_values(&model, &back, "esm");
+}

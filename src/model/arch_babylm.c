@@ -10,8 +10,8 @@
  * mixture are models without them (fit_published of model_file.c).
  *
  * The code of NorBERT 3 and BNC-BERT (training/model.py of ltg-bert) splits the vectors of distances
- * head by head, that of BabyLM by halves. Their files have the same tensors and, but for NorBERT's
- * class, the same names: fit_split of model_file.c decides, or refuses a model. */
+ * head by head, that of BabyLM by halves. Their files have the same tensors and, except NorBERT's
+ * class, the same names: cs_ltg_bert_split decides, or refuses a model. */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,8 @@
-/* Rows: mpnet, whose encoder has one table of relative positions in addition to learned ones, and
- * nomic_bert, BERT with rotary positions and gated units. Source of keys and names: the
+/* Rows: mpnet, whose encoder has one table of relative positions in addition to learned ones,
+ * nomic_bert, BERT with rotary positions and gated units, and esm, with token dropout. Source of keys and names: the
  * configurations and state_dict() of the classes of transformers 5.24. */
+#include <string.h>
+
 #include "model/arch_private.h"
 #include "model/rotary.h"
 
@@ -105,6 +107,80 @@ static const cs_arch_tensor NOMIC_TENSORS[] = {
     {"classifier.dense", "pooler.dense"},
     {"classifier.output", "/classifier"},
     {NULL, NULL},
+};
+
+/* --- esm: a language model of proteins (Lin et al. 2023) --------------------------------------- */
+
+static const cs_arch_key ESM_KEYS[] = {
+    {"max_position_embeddings", CS_KEY_COUNT, CS_AT(shape.positions), 1026},
+    {"layer_norm_eps", CS_KEY_REAL, CS_AT(layer.eps), 1e-12},
+    {"hidden_dropout_prob", CS_KEY_REAL, CS_AT(training.dropout), 0.1},
+    {"attention_probs_dropout_prob", CS_KEY_REAL, CS_AT(training.attention_dropout), 0.1},
+    {"emb_layer_norm_before", CS_KEY_BOOL, CS_AT(layer.embed_norm), 0},
+    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(head.tied), 1},
+    {"rope_theta", CS_KEY_POSITIVE, CS_AT(position.rotary.theta), 10000},
+    {"is_folding_model", CS_KEY_ONLY, 0, 0},
+    {"pad_token_id", CS_KEY_ID, CS_AT(ids.pad), -1},
+    {"bos_token_id", CS_KEY_ID, CS_AT(ids.bos), -1},
+    {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), 2},
+    {"mask_token_id", CS_KEY_ID, CS_AT(ids.mask), -1},
+    /* esm_read; the rest is of ESMFold */
+    {"position_embedding_type token_dropout esmfold_config vocab_list", CS_KEY_PAST, 0, 0},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+/* One kind of positions. The share of masked tokens in training is the class's constant. */
+static cs_status esm_read(const char *where, const json_t *json, cs_model_config *config)
+{
+    const json_t *type = json_object_get(json, "position_embedding_type"),
+                 *dropout = json_object_get(json, "token_dropout");
+    const char *name = !type || json_is_null(type) ? "absolute" : json_string_value(type);
+    const bool rotary = name && strcmp(name, "rotary") == 0;
+    if (!rotary && (!name || strcmp(name, "absolute") != 0))
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: 'position_embedding_type' is not \"absolute\" or \"rotary\"", where);
+    if (dropout && !json_is_boolean(dropout) && !json_is_null(dropout))
+        return cs_fail(CS_ERR_INPUT, "%s: 'token_dropout' is not a boolean (true or false)", where);
+    if (rotary) {
+        config->shape.positions = 0;
+    } else {
+        config->position.rotary = (cs_rotary){0};
+    }
+    config->scale.kept = json_is_true(dropout) ? 1 - 0.15 * 0.8 : 0;
+    return CS_OK;
+}
+
+static const cs_arch_tensor ESM_TENSORS[] = {
+    {"embed.norm", "embeddings.layer_norm"},
+    {"layer.N.attention.norm", "encoder.layer.N.attention.LayerNorm"},
+    {"layer.N.mlp.norm", "encoder.layer.N.LayerNorm"},
+    {"final_norm", "encoder.emb_layer_norm_after"},
+    /* published ones are rounded, and older files have them in each layer */
+    {"rotary.frequency", "!esm.rotary_embeddings.inv_freq"},
+    {"rotary.frequency", "!esm.encoder.layer.0.attention.self.rotary_embeddings.inv_freq"},
+    {"head.dense", "/lm_head.dense"},
+    {"head.norm", "/lm_head.layer_norm"},
+    {"head", "/lm_head"},
+    {"output", "/lm_head.decoder"},
+    {"classifier.dense", "/classifier.dense"},
+    {"classifier.output", "/classifier.out_proj"},
+    {NULL, NULL},
+};
+
+const cs_arch_row cs_arch_esm = {
+    .name = "esm",
+    .class = "Esm",
+    .head = "ForMaskedLM",
+    .prefix = "esm.",
+    .behind_pad = true,
+    .past = {"esm.contact_head.", "contact_head."},
+    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, .layer.eps = 1e-12,
+              .layer.activation = CS_ACT_GELU_ERF, .head.transform = true, .head.bias = true,
+              .head.tied = true, .head.activation = CS_ACT_GELU_ERF,
+              .position.rotary = {.theta = 10000, .share = 1}},
+    .read = esm_read,
+    .keys = {cs_arch_sizes, ESM_KEYS},
+    .tensors = {ESM_TENSORS, cs_arch_encoder_tensors},
 };
 
 const cs_arch_row cs_arch_nomic_bert = {

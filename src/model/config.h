@@ -64,6 +64,7 @@
     X(LTG_BERT, ltg_bert)                                                                          \
     X(MPNET, mpnet)                                                                                \
     X(NOMIC_BERT, nomic_bert)                                                                      \
+    X(ESM, esm)                                                                                    \
     X(GPT_NEO, gpt_neo)                                                                            \
     X(GPT_BIGCODE, gpt_bigcode)                                                                    \
     X(FALCON, falcon)                                                                              \
@@ -209,6 +210,9 @@ typedef struct {
 typedef struct {
     double embed;    /* of the sum of embeddings */
     double residual; /* of what a sublayer adds to the residual stream */
+    /* Token dropout (esm): vectors of tokens times this over the share of a text's tokens that are not
+     * masked, and zero of masked ones; 0: none. */
+    double kept;
     bool layer; /* files have factors of each column of it (layer scale), which join its matrix */
 } cs_model_scale;
 

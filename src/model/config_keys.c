@@ -233,7 +233,8 @@ static cs_status check_positions(const char *where, const json_t *json, cs_arch 
     const json_t *position = json_object_get(json, "position_embedding_type");
     const char *name = json_string_value(position);
     const bool rotary = cs_arch_row_of(arch)->plain.position.rotary.theta > 0;
-    if (!position || cs_arch_row_of(arch)->places || (name && strcmp(name, "absolute") == 0) ||
+    if (!position || cs_arch_row_of(arch)->places ||
+        cs_arch_knows(arch, "position_embedding_type") || (name && strcmp(name, "absolute") == 0) ||
         (rotary && name && strcmp(name, "sans_pos") == 0)) {
         return CS_OK;
     }

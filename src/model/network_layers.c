@@ -502,6 +502,21 @@ static void emit_places(cs_emitter *e)
     }
 }
 
+/* The vectors of tokens with token dropout, which is part of inference too. */
+static int emit_kept(cs_emitter *e, int table)
+{
+    cs_network *net = e->net;
+    cs_graph *g = e->graph;
+    net->kept.rows = cs_graph_rows(g, e->options->batch, 1);
+    net->kept.values = cs_graph_input(g, net->kept.rows, e->config->shape.width, "kept");
+    net->kept.row = cs_graph_index(g, net->rows, "kept row");
+    net->kept_share = e->config->scale.kept;
+    net->mask = e->config->ids.mask;
+    const int x = cs_graph_embed(g, CS_NONE, net->rows, 1, &table, &net->token);
+    const int factor = cs_graph_embed(g, CS_NONE, net->rows, 1, &net->kept.values, &net->kept.row);
+    return cs_graph_gate(g, x, factor, CS_ACT_NONE, 1, 1);
+}
+
 int cs_emit_content(cs_emitter *e)
 {
     const cs_model_config *c = e->config;
@@ -516,7 +531,12 @@ int cs_emit_content(cs_emitter *e)
     emit_places(e);
     int table[CS_EMBED_TABLES], index[CS_EMBED_TABLES], tables = 0;
     table[tables] = cs_emit_param(e, "", "embed.token");
-    index[tables++] = net->token;
+    int x = emit_extra(e, emit_real(e));
+    if (c->scale.kept > 0) {
+        x = emit_kept(e, table[0]);
+    } else {
+        index[tables++] = net->token;
+    }
     if (c->shape.token_types > 0) {
         net->type = cs_graph_index(g, net->rows, "type");
         table[tables] = cs_emit_param(e, "", "embed.type");
@@ -526,7 +546,7 @@ int cs_emit_content(cs_emitter *e)
         table[tables] = cs_emit_param(e, "", "embed.position");
         index[tables++] = net->position;
     }
-    int x = cs_graph_embed(g, emit_extra(e, emit_real(e)), net->rows, tables, table, index);
+    if (tables > 0) x = cs_graph_embed(g, x, net->rows, tables, table, index);
     if (c->scale.embed > 0) {
         x = cs_graph_gate(g, x, CS_NONE, CS_ACT_NONE, 1, c->scale.embed);
     }

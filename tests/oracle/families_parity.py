@@ -237,6 +237,13 @@ def mpnet(d):
             "tie_word_embeddings": d.coin()}
 
 
+def esm(d):
+    keys = d.sizes(heads=False, head_dim=False)
+    return {**keys, "layer_norm_eps": d.of(1e-12, 1e-5, 1e-3), "max_position_embeddings": 64, "tie_word_embeddings": d.coin(),
+            "position_embedding_type": d.of("rotary", "absolute"), "emb_layer_norm_before": d.of(None, False, True), "token_dropout": d.of(False, True, True),
+            "mask_token_id": d.of(5, 9), "rope_theta": d.real(50, 20000)}
+
+
 def nomic(d):
     return {**d.sizes(heads=False), "hidden_act": d.of(*ACTS), "layer_norm_eps": d.of(1e-12, 1e-5, 1e-3), "type_vocab_size": d.of(1, 2, 3),
             "tie_word_embeddings": d.coin(), "rope_parameters": d.rope()}
@@ -290,7 +297,7 @@ FAMILY = {
     "deit": ("DeiTModel", vit_like), "ijepa": ("IJepaModel", vit_like), "clip_vision_model": ("CLIPVisionModel", tower),
     "siglip_vision_model": ("SiglipVisionModel", tower), "dinov2": ("Dinov2Model", dinov2),
     "dinov2_with_registers": ("Dinov2WithRegistersModel", lambda d: {**dinov2(d), "num_register_tokens": d.of(0, 1, 4)}),
-    "llama": ("LlamaForCausalLM", llama), "mpnet": ("MPNetForMaskedLM", mpnet), "nomic_bert": ("NomicBertForMaskedLM", nomic), "gpt_neo": ("GPTNeoForCausalLM", gpt_neo),
+    "llama": ("LlamaForCausalLM", llama), "mpnet": ("MPNetForMaskedLM", mpnet), "esm": ("EsmForMaskedLM", esm), "nomic_bert": ("NomicBertForMaskedLM", nomic), "gpt_neo": ("GPTNeoForCausalLM", gpt_neo),
     "gpt_bigcode": ("GPTBigCodeForCausalLM", gpt_bigcode), "falcon": ("FalconForCausalLM", falcon),
     **{kind: (None, functools.partial(babylm, kind)) for kind in babylm_models.FILES},
     "t5": ("T5ForConditionalGeneration", stacks), "mt5": ("MT5ForConditionalGeneration", stacks), "umt5": ("UMT5ForConditionalGeneration", stacks),
