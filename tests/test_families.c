@@ -150,3 +150,48 @@ TEST_IN_DIR(frequencies_of_esm_are_those_of_the_file)
     OK(cs_model_read(dir, backend, false, &back));
     same_values(&model, &back, "esm");
 }
+
+/* nomic_bert by the keys of the files from before the class. */
+TEST(older_keys_of_nomic_bert_are_read)
+{
+    static const char older[] =
+        "{\"model_type\": \"nomic_bert\", \"vocab_size\": 19, \"n_embd\": 8, \"n_layer\": 2, "
+        "\"n_head\": 2, \"n_inner\": 12, \"activation_function\": \"swiglu\", \"qkv_proj_bias\": "
+        "false, \"mlp_fc1_bias\": false, \"mlp_fc2_bias\": false, \"rotary_emb_fraction\": 1.0, "
+        "\"layer_norm_epsilon\": 1e-12, \"prenorm\": false, \"rotary_emb_base\": 500, "
+        "\"rotary_emb_scale_base\": null, \"max_trained_positions\": 64, "
+        "\"rotary_scaling_factor\": 2}";
+    const struct {
+        const char *key, *value, *part; /* NULL: removed; NULL: read */
+    } of[] = {
+        {"causal", "false", NULL},
+        {"prenorm", "true", "'prenorm' other than false"},
+        {"rotary_emb_fraction", "0.5", "'rotary_emb_fraction' other than 1"},
+        {"rotary_emb_fraction", NULL, "'rotary_emb_fraction' is missing"},
+        {"qkv_proj_bias", NULL, "'qkv_proj_bias' is missing"},
+        {"activation_function", "\"gelu\"", "'activation_function' is not"},
+        {"rotary_emb_base", "-1", "'rotary_emb_base' is not a positive number"},
+        {"num_experts", "8", "'num_experts' other than 0"},
+    };
+    for (size_t i = 0; i < sizeof of / sizeof *of; ++i) {
+        json_auto_t *json = json_loads(older, 0, NULL);
+        cs_model_config c;
+        assert_non_null(json);
+        if (of[i].value) {
+            OK(cs_json_set(json, of[i].key, json_loads(of[i].value, JSON_DECODE_ANY, NULL)));
+        } else {
+            (void)json_object_del(json, of[i].key);
+        }
+        if (of[i].part) {
+            assert_fails(cs_model_config_parse("config.json", json, &c), CS_ERR_INPUT, of[i].part);
+            continue;
+        }
+        OK(cs_model_config_parse("config.json", json, &c));
+        const cs_rotary *r = &c.position.rotary;
+        assert_true(c.shape.width == 8 && c.shape.layers == 2 && c.shape.heads == 2);
+        assert_true(c.shape.inner == 12 && c.layer.activation == CS_ACT_SILU);
+        assert_true(r->scaling == CS_SCALING_DYNAMIC && r->theta > 499 && r->theta < 501);
+        assert_true(r->factor > 1.9 && r->factor < 2.1 && r->original > 63 && r->original < 65);
+        assert_true(c.layer.eps < 1e-11);
+    }
+}

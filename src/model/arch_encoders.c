@@ -1,6 +1,7 @@
 /* Rows: mpnet, whose encoder has one table of relative positions in addition to learned ones,
  * nomic_bert, BERT with rotary positions and gated units, and esm, with token dropout. Source of keys and names: the
  * configurations and state_dict() of the classes of transformers 5.24. */
+#include <math.h>
 #include <string.h>
 
 #include "model/arch_private.h"
@@ -87,6 +88,83 @@ static const cs_arch_key NOMIC_KEYS[] = {
     {"rope_parameters rope_scaling rope_theta", CS_KEY_PAST, 0, 0},
     {NULL, CS_KEY_PAST, 0, 0},
 };
+
+static const cs_arch_key NOMIC_SIZES[] = {
+    {"vocab_size", CS_KEY_INT, CS_AT(shape.vocab), NAN},
+    {"hidden_size", CS_KEY_COUNT, CS_AT(shape.width), 0},
+    {"num_hidden_layers", CS_KEY_COUNT, CS_AT(shape.layers), 0},
+    {"num_attention_heads", CS_KEY_COUNT, CS_AT(shape.heads), 0},
+    {"intermediate_size", CS_KEY_COUNT, CS_AT(shape.inner), 0},
+    {"initializer_range", CS_KEY_REAL, CS_AT(training.init_range), 0.02},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+/* Of files from before the class, whose own code has the keys of GPT-2 and of flash-attn. */
+static const cs_arch_key NOMIC_OLDER_KEYS[] = {
+    {"n_embd", CS_KEY_ALIAS, CS_AT(shape.width), 0},
+    {"n_layer", CS_KEY_ALIAS, CS_AT(shape.layers), 0},
+    {"n_head", CS_KEY_ALIAS, CS_AT(shape.heads), 0},
+    {"n_inner", CS_KEY_ALIAS, CS_AT(shape.inner), 0},
+    {"rotary_emb_fraction", CS_KEY_ONLY, 0, 1},
+    {"qkv_proj_bias", CS_KEY_ONLY, 0, 0},
+    {"mlp_fc1_bias", CS_KEY_ONLY, 0, 0},
+    {"mlp_fc2_bias", CS_KEY_ONLY, 0, 0},
+    {"prenorm", CS_KEY_ONLY, 0, 0},
+    {"parallel_block", CS_KEY_ONLY, 0, 0},
+    {"use_rms_norm", CS_KEY_ONLY, 0, 0},
+    {"causal", CS_KEY_ONLY, 0, 0},
+    {"rotary_emb_interleaved", CS_KEY_ONLY, 0, 0},
+    {"rotary_emb_scale_base", CS_KEY_ONLY, 0, 0},
+    {"num_experts", CS_KEY_ONLY, 0, 0},
+    /* nomic_read; the others do not affect states */
+    {"activation_function layer_norm_epsilon rotary_emb_base rotary_scaling_factor "
+     "max_trained_positions n_positions attn_pdrop embd_pdrop resid_pdrop dense_seq_output "
+     "fused_bias_fc fused_dropout_add_ln use_flash_attn use_xentropy pad_vocab_size_multiple "
+     "parallel_block_tied_norm reorder_and_upcast_attn scale_attn_by_inverse_layer_idx "
+     "scale_attn_weights",
+     CS_KEY_PAST, 0, 0},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+/* A number above 0 of older files; absent or null: `usual`. */
+static cs_status older_number(const char *where, const json_t *json, const char *key, double usual,
+                              double *out)
+{
+    const cs_arch_key f = {key, CS_KEY_POSITIVE, 0, usual};
+    const json_t *value = json_object_get(json, key);
+    *out = usual;
+    return value && !json_is_null(value) ? cs_config_value(where, &f, value, out) : CS_OK;
+}
+
+/* Older files name settings by other keys; those of the class come first. Their code has other
+ * defaults, so that a file has to name what we cannot do otherwise. */
+static cs_status nomic_read(const char *where, const json_t *json, cs_model_config *config)
+{
+    static const char *const named[] = {"rotary_emb_fraction", "qkv_proj_bias", "mlp_fc1_bias",
+                                        "mlp_fc2_bias"};
+    cs_rotary *rotary = &config->position.rotary;
+    if (json_object_get(json, "hidden_size")) return cs_rotary_read(where, json, config);
+    for (size_t i = 0; i < sizeof named / sizeof *named; ++i) {
+        if (!json_object_get(json, named[i]))
+            return cs_fail(CS_ERR_INPUT, "%s: '%s' is missing", where, named[i]);
+    }
+    const char *act = json_string_value(json_object_get(json, "activation_function"));
+    if (!act || (strcmp(act, "swiglu") != 0 && strcmp(act, "geglu") != 0))
+        return cs_fail(CS_ERR_INPUT, "%s: 'activation_function' is not \"swiglu\" or \"geglu\"",
+                       where);
+    config->layer.activation = strcmp(act, "geglu") == 0 ? CS_ACT_GELU_ERF : CS_ACT_SILU;
+    cs_status status = older_number(where, json, "layer_norm_epsilon", 1e-5, &config->layer.eps);
+    if (status == CS_OK) status = cs_rotary_read(where, json, config);
+    if (status != CS_OK || json_object_get(json, "rope_parameters")) return status;
+    status = older_number(where, json, "rotary_emb_base", 1000, &rotary->theta);
+    if (status == CS_OK)
+        status = older_number(where, json, "rotary_scaling_factor", 0, &rotary->factor);
+    if (status == CS_OK && rotary->factor > 0) {
+        rotary->scaling = CS_SCALING_DYNAMIC;
+        status = older_number(where, json, "max_trained_positions", 2048, &rotary->original);
+    }
+    return status;
+}
 
 /* Names of the published files, which the class changes as it reads and writes. */
 #define LAYER "encoder.layers.N."
@@ -194,7 +272,7 @@ const cs_arch_row cs_arch_nomic_bert = {
     .plain = {CS_ARCH_USUAL, CS_ARCH_NO_IDS, HEAD, .layer.bias = true, .layer.norm_bias = true,
               .layer.dense_bias = true, .layer.gated = true, .layer.eps = 1e-12,
               .layer.activation = CS_ACT_SILU, .position.rotary = {.theta = 1000, .share = 1}},
-    .read = cs_rotary_read,
-    .keys = {cs_arch_sizes, NOMIC_KEYS},
+    .read = nomic_read,
+    .keys = {NOMIC_SIZES, NOMIC_KEYS, NOMIC_OLDER_KEYS},
     .tensors = {NOMIC_TENSORS},
 };

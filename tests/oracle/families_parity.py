@@ -244,7 +244,33 @@ def esm(d):
             "mask_token_id": d.of(5, 9), "rope_theta": d.real(50, 20000)}
 
 
+def older_nomic(folder, seed):
+    """Some folders of nomic_bert get the keys of the files from before the class."""
+    path = os.path.join(folder, "config.json")
+    with open(path, encoding="utf-8") as file:
+        keys = json.load(file)
+    rope, heads = keys["rope_parameters"], keys["num_attention_heads"]
+    if seed % 2 or rope["rope_type"] != "default" or keys["hidden_act"] not in ("silu", "gelu") or keys["head_dim"] * heads != keys["hidden_size"]:
+        return
+    old = {"n_embd": "hidden_size", "n_layer": "num_hidden_layers", "n_head": "num_attention_heads", "n_inner": "intermediate_size",
+           "layer_norm_epsilon": "layer_norm_eps", "n_positions": "max_position_embeddings"}
+    keys.update({new: keys.pop(key) for new, key in old.items()}, rotary_emb_base=rope["rope_theta"], rotary_emb_fraction=1.0, qkv_proj_bias=False,
+                mlp_fc1_bias=False, mlp_fc2_bias=False, rotary_scaling_factor=None, activation_function={"silu": "swiglu", "gelu": "geglu"}[keys["hidden_act"]])
+    for key in ("rope_parameters", "hidden_act", "head_dim"):
+        del keys[key]
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(keys, file)
+
+
 def nomic(d):
+    if d.coin():  # older_nomic
+        keys = nomic_keys(d)
+        keys.update(hidden_act=d.of("silu", "gelu"), rope_parameters=d.rope(kinds=("default",)), head_dim=keys["hidden_size"] // keys["num_attention_heads"])
+        return keys
+    return nomic_keys(d)
+
+
+def nomic_keys(d):
     return {**d.sizes(heads=False), "hidden_act": d.of(*ACTS), "layer_norm_eps": d.of(1e-12, 1e-5, 1e-3), "type_vocab_size": d.of(1, 2, 3),
             "tie_word_embeddings": d.coin(), "rope_parameters": d.rope()}
 
@@ -369,6 +395,8 @@ def check(family, count):
             path = os.path.join(folder, "reference.npz")
             decoded = decoder_reference(cls, folder, ids, mask, LENGTH + 3, k)
             np.savez(path, **reference(model, ids, mask), **decoded)
+            if family == "nomic_bert":
+                older_nomic(folder, k)
             worst, why = verify(folder, path, rounds)
             if decoded and not why:
                 other, why = verify(folder, path, decoded["decoder_rounding"], "--stack", "decoder")
