@@ -7,44 +7,47 @@
 
 bool flip_is_free(const char *key)
 {
-    static const char *const free_keys[] = {"architectures",
-                                            "dtype",
-                                            "torch_dtype",
-                                            "transformers_version",
-                                            "use_cache",
-                                            "initializer_range",
-                                            "initializer_cutoff_factor",
-                                            "bos_token_id",
-                                            "eos_token_id",
-                                            "pad_token_id",
-                                            "cls_token_id",
-                                            "sep_token_id",
-                                            "mask_token_id",
-                                            "pretraining_tp",
-                                            "classifier_dropout",
-                                            "classifier_pooling",
-                                            "deterministic_flash_attn",
-                                            "sparse_prediction",
-                                            "sparse_pred_ignore_index",
-                                            "init_std",
-                                            "pooler_hidden_act",
-                                            "pooler_hidden_size",
-                                            "initializer_factor",
-                                            "layerdrop",
-                                            "slow_but_exact",
-                                            "sinusoidal_pos_embds",
-                                            "summary_type",
-                                            "summary_use_proj",
-                                            "summary_activation",
-                                            "summary_proj_to_labels",
-                                            "reorder_and_upcast_attn",
-                                            "attention_softmax_in_fp32",
-                                            "scale_attention_softmax_in_fp32",
-                                            "attention_layers",       /* attention_types says it */
-                                            "no_rope_layer_interval", /* no_rope_layers says it */
-                                            "sliding_window_pattern", /* layer_types says them */
-                                            "_sliding_window_pattern",
-                                            "max_window_layers"};
+    static const char *const free_keys[] = {
+        "architectures",
+        "dtype",
+        "torch_dtype",
+        "transformers_version",
+        "use_cache",
+        "initializer_range",
+        "initializer_cutoff_factor",
+        "bos_token_id",
+        "eos_token_id",
+        "pad_token_id",
+        "cls_token_id",
+        "sep_token_id",
+        "mask_token_id",
+        "pretraining_tp",
+        "classifier_dropout",
+        "classifier_pooling",
+        "deterministic_flash_attn",
+        "sparse_prediction",
+        "sparse_pred_ignore_index",
+        "init_std",
+        "pooler_hidden_act",
+        "pooler_hidden_size",
+        "initializer_factor",
+        "layerdrop",
+        "slow_but_exact",
+        "sinusoidal_pos_embds",
+        "summary_type",
+        "summary_use_proj",
+        "summary_activation",
+        "summary_proj_to_labels",
+        "esmfold_config", /* of a folding model, which is refused */
+        "vocab_list",
+        "reorder_and_upcast_attn",
+        "attention_softmax_in_fp32",
+        "scale_attention_softmax_in_fp32",
+        "attention_layers",       /* attention_types says it */
+        "no_rope_layer_interval", /* no_rope_layers says it */
+        "sliding_window_pattern", /* layer_types says them */
+        "_sliding_window_pattern",
+        "max_window_layers"};
     bool free_key = cs_has_suffix(key, "dropout") || cs_has_suffix(key, "dropout_rate") ||
                     cs_has_suffix(key, "_prob") || cs_has_suffix(key, "_pdrop");
     for (size_t i = 0; i < sizeof free_keys / sizeof *free_keys; ++i) {

@@ -288,6 +288,22 @@ static void of_distances_shared(cs_model_config *c)
     c->position.distance_shared = c->position.distance_norm = true;
 }
 
+static void of_distances_by_head(cs_model_config *c)
+{
+    of_distances_shared(c);
+    c->position.distance_by_head = true;
+}
+
+/* Token dropout. */
+static void of_kept_tokens(cs_model_config *c)
+{
+    c->position.rotary = (cs_rotary){0};
+    c->scale.kept = 0.88;
+    c->ids.pad = 1;
+    c->position.offset = 2;
+    as_classifier(c);
+}
+
 static void of_distances_of_keys(cs_model_config *c)
 {
     of_distances(c);
@@ -480,6 +496,8 @@ const model_case read_cases[] = {
     {"deberta-v2, c2p", CS_FORM_SINGLE, CS_ARCH_DEBERTA_V2, CE, of_distances_of_keys},
     {"gpt_bert", CS_FORM_SINGLE, CS_ARCH_GPT_BERT, CE, of_distances_shared},
     {"ltg-bert", CS_FORM_SINGLE, CS_ARCH_LTG_BERT, CE, of_distances_shared},
+    {"ltg-bert, by head", CS_FORM_SINGLE, CS_ARCH_LTG_BERT, CE, of_distances_by_head},
+    {"esm", CS_FORM_SINGLE, CS_ARCH_ESM, CE, of_kept_tokens},
     {"olmo", CS_FORM_SINGLE, CS_ARCH_OLMO, CE, as_classifier},
     {"olmo2", CS_FORM_SINGLE, CS_ARCH_OLMO2, CE, of_grouped_classes},
     {"cohere", CS_FORM_SINGLE, CS_ARCH_COHERE, CE, of_own_gains},

@@ -288,6 +288,14 @@ void world_load(model_world *world, const model_data *d)
         cs_run_input(run, n->extra.values, i / EXTRA_WIDTH, i % EXTRA_WIDTH,
                      d->extra[i / EXTRA_WIDTH][i % EXTRA_WIDTH]);
     }
+    put_rows(run, n->kept.rows, d->batch, 1);
+    for (int64_t r = 0; n->kept.row != CS_NONE && r < rows; ++r) { /* every third is masked */
+        const int64_t b = r / d->length, width = n->graph.tensor[n->kept.values].cols;
+        cs_run_index(run, n->kept.row)[r] = d->token[r] < 0 || r % 3 == 0 ? -1 : (int32_t)b;
+        for (int64_t j = 0; j < width; ++j) {
+            cs_run_input(run, n->kept.values, b, j, 0.7 + (double)b);
+        }
+    }
     put(run, n->real.row, d->real_row, rows);
     for (int64_t i = 0; n->real.values != CS_NONE && i < rows * REAL_WIDTH; ++i) {
         cs_run_input(run, n->real.values, i / REAL_WIDTH, i % REAL_WIDTH,

@@ -83,7 +83,11 @@ static int64_t ref_attention_place(const ref_attention_view *t, const ref_matrix
                   row = at < 0       ? 0
                         : at >= rows ? rows - 1
                                      : at;
-    return row * vectors->ld + (vectors->cols == t->width ? 0 : h * t->width);
+    const int64_t w = t->width, col = vectors->cols == w                 ? 0
+                                      : vectors->cols == w * t->o->heads ? h * w
+                                      : vectors == &t->place_q           ? 2 * h * w
+                                                                         : (2 * h + 1) * w;
+    return row * vectors->ld + col;
 }
 
 /* Before cap and table. */

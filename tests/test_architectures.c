@@ -185,7 +185,8 @@ static bool is_idle(const char *name, const json_t *config, const char *key)
     const json_t *window = json_object_get(config, "use_sliding_window");
     static const char idle[] = ",mt5 tie_word_embeddings,smollm3 use_sliding_window,"
                                "gpt_bigcode num_key_value_heads,falcon multi_query,"
-                               "electra-switched tie_word_embeddings,"; /* which has no head */
+                               "esm max_position_embeddings,esm rope_theta," /* inv_freq is used */
+                               "electra-switched tie_word_embeddings,";      /* which has no head */
     char pair[2 * NAME];
     assert_true(snprintf(pair, sizeof pair, ",%s %s,", name, key) > 0);
     if (strstr(idle, pair)) return true;

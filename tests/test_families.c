@@ -75,3 +75,123 @@ TEST_IN_DIR(towers_of_clip_come_back)
     same_values(&model, &back, "clip");
     assert_int_equal(back.config.arch, CS_ARCH_CLIP_VISION_MODEL);
 }
+
+/* Models with the tensors of LTG-BERT: config.json, the code in the folder and what is read. NULL:
+ * no code; `part`: of the reason why the model is refused. */
+TEST_IN_DIR(vectors_of_ltg_bert_are_split_as_its_files_say)
+{
+#define OF_CODE                                                                                    \
+    "\"auto_map\": {\"AutoModelForMaskedLM\": \"ltg/x--modeling_ltgbert.LtgBertForMaskedLM\"}"
+    static const char heads[] = "query_pos, key_pos = pos.view(-1, self.num_heads, "
+                                "2 * self.head_size).chunk(2, dim=2)\n",
+                      halves[] = "query_pos = query_pos.view(-1, self.num_heads, self.head_size)\n",
+                      unknown[] = "the split of the vectors of distances is unknown";
+    const struct {
+        const char *keys, *code, *part;
+        bool by_head;
+    } of[] = {
+        {"\"architectures\": [\"LtgBertForMaskedLM\"]", NULL, unknown, false},
+        {"\"architectures\": [\"LtgBertForMaskedLM\"]", halves, unknown, false}, /* not named */
+        {OF_CODE, NULL, unknown, false},
+        {OF_CODE, "class LtgBertForMaskedLM: pass\n", unknown, false},
+        {OF_CODE, "query_pos.view(self.num_heads, 2 * self.head_size)\n", unknown, false},
+        {OF_CODE, halves, NULL, false},
+        {OF_CODE, heads, NULL, true},
+        {OF_CODE ", \"model_type\": \"bert\"", heads, NULL, true},
+        {"\"position_by_head\": false", NULL, NULL, false},
+        {"\"position_by_head\": true", NULL, NULL, true},
+        {"\"position_by_head\": null", NULL, unknown, false},
+        {"\"architectures\": [\"NorbertForMaskedLM\"]", NULL, NULL, true},
+        {"\"architectures\": [\"NorbertModel\"], " OF_CODE, halves, NULL, false},
+        {"\"num_attention_heads\": 1", NULL, NULL, false}, /* no difference */
+    };
+    const char *dir = in_dir(state, "ltg-bert");
+    CS_AUTO(cs_model) golden = {0};
+    AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
+    OK(cs_model_read("tests/golden/models/ltg-bert", backend, false, &golden));
+    CS_AUTO_FREE char *path = cs_format("%s/config.json", dir),
+                      *code = cs_format("%s/modeling_ltgbert.py", dir);
+    OK(cs_model_write(&golden, dir));
+    for (size_t i = 0; i < sizeof of / sizeof *of; ++i) {
+        CS_AUTO_FREE char *text = cs_format("{%s}", of[i].keys);
+        json_auto_t *keys = json_loads(text, 0, NULL), *config = NULL;
+        CS_AUTO(cs_model) model = {0};
+        OK(cs_json_read("tests/golden/models/ltg-bert/config.json", &config));
+        (void)json_object_del(config, "position_by_head");
+        assert_int_equal(json_object_update(config, keys), 0);
+        OK(cs_json_write(path, config));
+        (void)remove(code);
+        if (of[i].code) OK(cs_file_write(code, of[i].code, (int64_t)strlen(of[i].code)));
+        if (of[i].part) {
+            assert_fails(cs_model_read(dir, backend, false, &model), CS_ERR_INPUT, of[i].part);
+            continue;
+        }
+        OK(cs_model_read(dir, backend, false, &model));
+        if (model.config.arch != CS_ARCH_LTG_BERT ||
+            model.config.position.distance_by_head != of[i].by_head)
+            fail_msg("%s: split by head is %d", of[i].keys, !of[i].by_head);
+    }
+}
+
+/* The frequencies of a file are used, rounded as they are, and written again. */
+TEST_IN_DIR(frequencies_of_esm_are_those_of_the_file)
+{
+    const char *dir = in_dir(state, "esm");
+    float value[8];
+    CS_AUTO(cs_model) model = {0}, back = {0};
+    AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
+    OK(cs_model_read("tests/golden/models/esm", backend, false, &model));
+    const int64_t i = cs_params_find(&model.params, "rotary.frequency");
+    assert_true(i >= 0 && model.params.param[i].cols <= 8);
+    OK(cs_params_get(&model.params, i, CS_PARAM_VALUE, value));
+    value[model.params.param[i].cols - 1] = 0.0099945F;
+    OK(cs_params_set(&model.params, i, CS_PARAM_VALUE, value));
+    OK(cs_model_write(&model, dir));
+    OK(cs_model_read(dir, backend, false, &back));
+    same_values(&model, &back, "esm");
+}
+
+/* nomic_bert by the keys of the files from before the class. */
+TEST(older_keys_of_nomic_bert_are_read)
+{
+    static const char older[] =
+        "{\"model_type\": \"nomic_bert\", \"vocab_size\": 19, \"n_embd\": 8, \"n_layer\": 2, "
+        "\"n_head\": 2, \"n_inner\": 12, \"activation_function\": \"swiglu\", \"qkv_proj_bias\": "
+        "false, \"mlp_fc1_bias\": false, \"mlp_fc2_bias\": false, \"rotary_emb_fraction\": 1.0, "
+        "\"layer_norm_epsilon\": 1e-12, \"prenorm\": false, \"rotary_emb_base\": 500, "
+        "\"rotary_emb_scale_base\": null, \"max_trained_positions\": 64, "
+        "\"rotary_scaling_factor\": 2}";
+    const struct {
+        const char *key, *value, *part; /* NULL: removed; NULL: read */
+    } of[] = {
+        {"causal", "false", NULL},
+        {"prenorm", "true", "'prenorm' other than false"},
+        {"rotary_emb_fraction", "0.5", "'rotary_emb_fraction' other than 1"},
+        {"rotary_emb_fraction", NULL, "'rotary_emb_fraction' is missing"},
+        {"qkv_proj_bias", NULL, "'qkv_proj_bias' is missing"},
+        {"activation_function", "\"gelu\"", "'activation_function' is not"},
+        {"rotary_emb_base", "-1", "'rotary_emb_base' is not a positive number"},
+        {"num_experts", "8", "'num_experts' other than 0"},
+    };
+    for (size_t i = 0; i < sizeof of / sizeof *of; ++i) {
+        json_auto_t *json = json_loads(older, 0, NULL);
+        cs_model_config c;
+        assert_non_null(json);
+        if (of[i].value) {
+            OK(cs_json_set(json, of[i].key, json_loads(of[i].value, JSON_DECODE_ANY, NULL)));
+        } else {
+            (void)json_object_del(json, of[i].key);
+        }
+        if (of[i].part) {
+            assert_fails(cs_model_config_parse("config.json", json, &c), CS_ERR_INPUT, of[i].part);
+            continue;
+        }
+        OK(cs_model_config_parse("config.json", json, &c));
+        const cs_rotary *r = &c.position.rotary;
+        assert_true(c.shape.width == 8 && c.shape.layers == 2 && c.shape.heads == 2);
+        assert_true(c.shape.inner == 12 && c.layer.activation == CS_ACT_SILU);
+        assert_true(r->scaling == CS_SCALING_DYNAMIC && r->theta > 499 && r->theta < 501);
+        assert_true(r->factor > 1.9 && r->factor < 2.1 && r->original > 63 && r->original < 65);
+        assert_true(c.layer.eps < 1e-11);
+    }
+}

@@ -35,7 +35,7 @@ bool cs_arch_shifts(cs_arch arch)
 }
 
 /* Letters and digits of two names up to the end of the second, in any case. */
-static bool begins_with(const char *name, const char *start)
+bool cs_class_begins(const char *name, const char *start)
 {
     for (; *start; ++start) {
         if (!isalnum((unsigned char)*start)) {
@@ -54,7 +54,9 @@ static bool begins_with(const char *name, const char *start)
 bool cs_arch_of_class(const char *class, cs_arch *out)
 {
     for (int i = 0; i < CS_ARCH_COUNT; ++i) {
-        if (ROW[i]->own_code && begins_with(class, ROW[i]->class)) {
+        const char *other = ROW[i]->other_class;
+        if (ROW[i]->own_code &&
+            (cs_class_begins(class, ROW[i]->class) || (other && cs_class_begins(class, other)))) {
             *out = (cs_arch)i;
             return true;
         }

@@ -9,11 +9,20 @@
  * the heads is gated and has a norm, and residual sums are mixed; files without gates or weights of the
  * mixture are models without them (fit_published of model_file.c).
  *
- * Limit: code that splits the vectors of distances head by head (training/model.py of ltg-bert, of
- * NorBERT 3 and BNC-BERT) has the same files. Such models are read as BabyLM's. */
+ * The code of NorBERT 3 and BNC-BERT (training/model.py of ltg-bert) splits the vectors of distances
+ * head by head, that of BabyLM by halves. Their files have the same tensors and, except NorBERT's
+ * class, the same names: cs_ltg_bert_split decides, or refuses a model. */
+#include <ctype.h>
 #include <math.h>
+#include <string.h>
 
+#include "base/auto.h"
+#include "base/mem.h"
+#include "io/file.h"
+#include "io/json.h"
 #include "model/arch_private.h"
+
+static const char BY_HEAD[] = "position_by_head";
 
 static const cs_arch_key KEYS[] = {
     {"num_layers", CS_KEY_ALIAS, CS_AT(shape.layers), 0},
@@ -30,13 +39,14 @@ static const cs_arch_key KEYS[] = {
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
-static const cs_arch_key GPT_EPS[] = {
+static const cs_arch_key GPT_KEYS[] = {
     {"layer_norm_eps", CS_KEY_REAL, CS_AT(layer.eps), 1e-5},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
-static const cs_arch_key LTG_EPS[] = {
+static const cs_arch_key LTG_KEYS[] = {
     {"layer_norm_eps", CS_KEY_REAL, CS_AT(layer.eps), 1e-7},
+    {BY_HEAD, CS_KEY_BOOL, CS_AT(position.distance_by_head), 0}, /* no class has it */
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
@@ -50,6 +60,73 @@ static cs_status babylm_read(const char *where, const json_t *json, cs_model_con
         config->attention.score_width = 3 * (double)cs_head_width(config);
     }
     return CS_OK;
+}
+
+/* The module of the code that config.json names, "owner/name--modeling_ltgbert.LtgBertModel", as a
+ * path in the directory; CS_ERR_MEMORY, or *out is NULL if there is none. */
+static cs_status code_path(const char *dir, const json_t *json, char **out)
+{
+    const char *key, *module = NULL;
+    json_t *value;
+    json_object_foreach(json_object_get(json, "auto_map"), key, value)
+    {
+        const char *text = json_string_value(value);
+        if (text && strncmp(key, "AutoModel", 9) == 0) module = text;
+    }
+    *out = NULL;
+    if (!module) return CS_OK;
+    const char *name = strstr(module, "--");
+    name = name ? name + 2 : module;
+    char file[128];
+    const int size = snprintf(file, sizeof file, "%.*s.py", (int)strcspn(name, "."), name);
+    if (size < 0 || size >= (int)sizeof file || strchr(file, '/')) return CS_OK;
+    CS_AUTO_FREE char *path = cs_path_join(dir, file);
+    if (!path) return CS_ERR_MEMORY;
+    if (cs_path_exists(path)) {
+        *out = path;
+        path = NULL;
+    }
+    return CS_OK;
+}
+
+/* The statement of the code that splits the vectors of distances: known if exactly one of the two
+ * forms occurs. */
+static cs_status split_of_code(const char *path, bool *known, bool *by_head)
+{
+    CS_AUTO_FREE char *text = NULL;
+    int64_t size = 0, used = 0;
+    cs_status status = cs_file_read_text(path, 1 << 22, &text, &size);
+    if (status != CS_OK) return status;
+    for (int64_t i = 0; i < size; ++i) {
+        if (!isspace((unsigned char)text[i])) text[used++] = text[i];
+    }
+    text[used] = 0;
+    const bool heads = strstr(text, "self.num_heads,2*self.head_size)") != NULL;
+    const bool halves = strstr(text, "query_pos.view(") != NULL;
+    *known = heads != halves;
+    *by_head = heads;
+    return CS_OK;
+}
+
+cs_status cs_ltg_bert_split(const char *dir, const char *where, const json_t *json,
+                            cs_model_config *config)
+{
+    const json_t *own = json_object_get(json, BY_HEAD);
+    const char *class =
+        json_string_value(json_array_get(json_object_get(json, "architectures"), 0));
+    if ((own && !json_is_null(own)) || config->shape.heads == 1) return CS_OK;
+    CS_AUTO_FREE char *path = NULL;
+    bool known = false, *by_head = &config->position.distance_by_head;
+    cs_status status = code_path(dir, json, &path);
+    if (status == CS_OK && path) status = split_of_code(path, &known, by_head);
+    if (status != CS_OK || known) return status;
+    *by_head = class && cs_class_begins(class, CS_NORBERT);
+    return *by_head ? CS_OK
+                    : cs_fail(CS_ERR_INPUT,
+                              "%s: the split of the vectors of distances is unknown: add the file "
+                              "of the model's code (modeling_ltgbert.py, named by auto_map), or "
+                              "'%s': false for a model of BabyLM, true for NorBERT 3 or BNC-BERT",
+                              where, BY_HEAD);
 }
 
 static const cs_arch_tensor SHARED[] = {
@@ -115,7 +192,7 @@ const cs_arch_row cs_arch_gpt_bert = {
     .shifts = true,
     .plain = {BABYLM_PLAIN, .layer.mixed = true, .attention.gated = true,
               .attention.inner_norm = true},
-    .keys = {cs_arch_sizes, KEYS, GPT_EPS},
+    .keys = {cs_arch_sizes, KEYS, GPT_KEYS},
     .tensors = {SHARED, GPT_TENSORS},
 };
 
@@ -123,7 +200,8 @@ const cs_arch_row cs_arch_ltg_bert = {
     BABYLM,
     .name = "ltg-bert",
     .class = "LtgBert",
+    .other_class = CS_NORBERT,
     .plain = {BABYLM_PLAIN, .layer.sandwich = true},
-    .keys = {cs_arch_sizes, KEYS, LTG_EPS},
+    .keys = {cs_arch_sizes, KEYS, LTG_KEYS},
     .tensors = {SHARED, LTG_TENSORS},
 };

@@ -47,6 +47,9 @@ typedef struct {
 
 enum { CS_ARCH_LISTS = 4 };
 
+/* The class of NorBERT 3, an LTG-BERT. */
+#define CS_NORBERT "Norbert"
+
 /* The classification head of the class, over the state that it reads. */
 typedef enum {
     CS_SCORE_TANH,    /* drop, dense, tanh, drop, outputs */
@@ -65,6 +68,7 @@ typedef enum {
 typedef struct {
     const char *name;         /* model_type */
     const char *class, *head; /* "GPT2", "LMHeadModel" */
+    const char *other_class;  /* read as `class`, of rows with own_code; NULL: none */
     const char *causal_head;  /* if config.json has is_decoder; NULL: `head` */
     const char *body;         /* of the class without a head, if no class has heads of classes */
     const char *prefix;       /* of tensors: "transformer."; files of the bare model lack it */
@@ -113,6 +117,8 @@ const cs_arch_tensor *cs_arch_tensor_at(cs_arch arch, int64_t i);
 bool cs_arch_knows(cs_arch arch, const char *key);
 /* The architecture with its own code whose class has this name, in any spelling; false: none. */
 bool cs_arch_of_class(const char *class, cs_arch *out);
+/* Whether the class's name begins with `start`, in any spelling. */
+bool cs_class_begins(const char *class, const char *start);
 /* Whether one of its keys sets the member at this place. */
 bool cs_arch_has_key_at(cs_arch arch, size_t at);
 
@@ -152,6 +158,11 @@ cs_status cs_config_derived(const char *where, const json_t *json,
 
 /* Whether "architectures" has the head of another task: only the body of such a file is read. */
 bool cs_config_other_head(const json_t *json);
+
+/* How an LTG-BERT splits its vectors of distances (position.distance_by_head): its config.json, its
+ * code in `dir` or its class says so. CS_ERR_INPUT if none does. */
+cs_status cs_ltg_bert_split(const char *dir, const char *where, const json_t *json,
+                            cs_model_config *config) CS_MUST_CHECK;
 
 /* position_embedding_type, of rows with `places`. */
 cs_status cs_places_read(const char *where, const json_t *json,

@@ -64,6 +64,7 @@
     X(LTG_BERT, ltg_bert)                                                                          \
     X(MPNET, mpnet)                                                                                \
     X(NOMIC_BERT, nomic_bert)                                                                      \
+    X(ESM, esm)                                                                                    \
     X(GPT_NEO, gpt_neo)                                                                            \
     X(GPT_BIGCODE, gpt_bigcode)                                                                    \
     X(FALCON, falcon)                                                                              \
@@ -209,6 +210,9 @@ typedef struct {
 typedef struct {
     double embed;    /* of the sum of embeddings */
     double residual; /* of what a sublayer adds to the residual stream */
+    /* Token dropout (esm): vectors of tokens times this over the share of a text's tokens that are not
+     * masked, and zero of masked ones; 0: none. */
+    double kept;
     bool layer; /* files have factors of each column of it (layer scale), which join its matrix */
 } cs_model_scale;
 
@@ -263,6 +267,9 @@ typedef struct {
     bool distance_keys, distance_queries;
     /* They are computed by the matrices of content; else by separate ones. */
     bool distance_shared;
+    /* Such matrices give each head its vectors for queries, then for keys; else all heads have the
+     * former before the latter. */
+    bool distance_by_head;
     /* They come from a table with a norm. */
     bool distance_norm;
     /* They are a table of each layer, one for all heads; longer texts than distance_span are

@@ -303,7 +303,8 @@ static void put_source(const cs_model_config *config, json_t *source, json_t *ob
     for (int64_t i = 0; (f = cs_arch_key_at(config->arch, i)); ++i) {
         const bool changed =
             f->at == CS_AT(training.dropout) || f->at == CS_AT(training.attention_dropout) ||
-            f->at == CS_AT(training.embed_dropout) || f->at == CS_AT(decoder.stack);
+            f->at == CS_AT(training.embed_dropout) || f->at == CS_AT(decoder.stack) ||
+            f->at == CS_AT(position.distance_by_head);
         if (changed && f->kind <= CS_KEY_REAL) {
             cs_json_put(status, object, f->key, json_of(f, get(config, f)));
         }

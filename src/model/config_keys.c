@@ -167,6 +167,11 @@ cs_status cs_config_arch(const char *where, const json_t *json, const json_t *ou
     if (own_class && cs_arch_of_class(own_class, out)) {
         return CS_OK;
     }
+    /* LtgBertConfig has the model_type of BERT. */
+    if (class && json_is_string(type) && strcmp(json_string_value(type), "bert") == 0 &&
+        cs_arch_of_class(class, out)) {
+        return CS_OK;
+    }
     if (!json_is_string(name)) {
         return cs_fail(CS_ERR_INPUT, "%s: '%s' is missing", where,
                        own ? "architecture" : "model_type");
@@ -228,7 +233,8 @@ static cs_status check_positions(const char *where, const json_t *json, cs_arch 
     const json_t *position = json_object_get(json, "position_embedding_type");
     const char *name = json_string_value(position);
     const bool rotary = cs_arch_row_of(arch)->plain.position.rotary.theta > 0;
-    if (!position || cs_arch_row_of(arch)->places || (name && strcmp(name, "absolute") == 0) ||
+    if (!position || cs_arch_row_of(arch)->places ||
+        cs_arch_knows(arch, "position_embedding_type") || (name && strcmp(name, "absolute") == 0) ||
         (rotary && name && strcmp(name, "sans_pos") == 0)) {
         return CS_OK;
     }

@@ -166,11 +166,11 @@ int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
     }
     const char *dot = strrchr(param->name, '.');
     bool bias = strcmp(dot + 1, "bias") == 0, mix = strcmp(dot + 1, "mix") == 0,
-         factor = strcmp(dot + 1, "factor") == 0,
-         vector = bias || mix || factor || strcmp(dot + 1, "gain") == 0;
+         factor = strcmp(dot + 1, "factor") == 0, frequency = strcmp(dot + 1, "frequency") == 0,
+         vector = bias || mix || factor || frequency || strcmp(dot + 1, "gain") == 0;
     /* The embedding tables are named without "weight" here. */
     bool table =
-        mix || factor || strcmp(param->name, "embed.token") == 0 ||
+        mix || factor || frequency || strcmp(param->name, "embed.token") == 0 ||
         strcmp(param->name, "embed.position") == 0 || strcmp(param->name, "embed.type") == 0 ||
         strcmp(param->name, "decoder.mask") == 0 || strcmp(param->name, "decoder.position") == 0;
     size_t length = table ? strlen(param->name) : (size_t)(dot - param->name);
@@ -228,6 +228,14 @@ int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
         return 2;
     }
     return p.parts;
+}
+
+bool cs_hf_stored(const cs_model_config *config, const cs_param *param)
+{
+    cs_hf_piece piece[CS_HF_PIECES];
+    if (!param->constant) return true;
+    (void)cs_hf_pieces(config, param, piece);
+    return strncmp(piece[0].name, "cospec.", 7) != 0;
 }
 
 /* NAME is THEIRS and ".LAST". */

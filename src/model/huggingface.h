@@ -41,6 +41,9 @@ int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
 /* "transformer.", "roberta." ...: files of the bare model lack it. Empty if there is none. */
 const char *cs_hf_prefix(cs_arch arch);
 
+/* Whether files have the parameter: of constants, those that its architecture names. */
+bool cs_hf_stored(const cs_model_config *config, const cs_param *param);
+
 /* A tensor that files have in addition to the parameters: buffers, poolers, copies of the tied
  * table. */
 bool cs_hf_ignored(const cs_model_config *config, const char *name);

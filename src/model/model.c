@@ -32,8 +32,8 @@ static bool is_basic(const cs_model_config *c)
            !c->attention.alibi && c->position.distance_span == 0 &&
            !(c->attention.score_width > 0) && !(c->attention.score_cap > 0) &&
            !(c->head.logit_cap > 0) && !(c->scale.embed > 0) && !(c->scale.residual > 0) &&
-           !(c->head.scale > 0) && c->layer.entry == CS_ENTRY_NORMS && !c->layer.no_gain &&
-           !c->layer.inner_norm && !c->layer.mixed && !c->attention.gated &&
+           !(c->scale.kept > 0) && !(c->head.scale > 0) && c->layer.entry == CS_ENTRY_NORMS &&
+           !c->layer.no_gain && !c->layer.inner_norm && !c->layer.mixed && !c->attention.gated &&
            !c->attention.inner_norm && !c->head.norm && !c->position.relative_each;
 }
 

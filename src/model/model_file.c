@@ -265,9 +265,10 @@ static cs_status read_weights(const weights *w, cs_model *model)
     cs_status status = CS_OK;
     for (int64_t i = 0; i < params->count && status == CS_OK; ++i) {
         const cs_param *p = &params->param[i];
-        if (p->constant) {
-            continue;
-        }
+        cs_hf_piece piece[CS_HF_PIECES];
+        if (!cs_hf_stored(&w->config, p)) continue;
+        (void)cs_hf_pieces(&w->config, p, piece);
+        if (p->constant && !find_piece(w, w->config.arch, piece)) continue; /* computed */
         if (cs_param_streamed(params, i)) {
             status = read_param(w, p, NULL);
             continue;
@@ -459,6 +460,7 @@ static cs_status fit_published(weights *w, const char *path, json_t *json)
     }
     w->config.attention.gated = gates;
     w->config.layer.mixed = mixes;
+    if (status == CS_OK && joined) status = cs_ltg_bert_split(w->dir, path, json, &w->config);
     return status;
 }
 

@@ -17,7 +17,7 @@ static cs_status put_all(const cs_model *model, cs_safetensors_writer *writer)
     cs_status status = param && file ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < model->params.count && status == CS_OK; ++i) {
         cs_hf_piece piece[CS_HF_PIECES];
-        if (model->params.param[i].constant) {
+        if (!cs_hf_stored(&model->config, &model->params.param[i])) {
             continue;
         }
         const cs_param *written = &model->params.param[i];
@@ -46,7 +46,7 @@ static cs_status write_weights(const cs_model *model, const char *path)
     cs_safetensors_writer *writer = NULL;
     cs_status status = piece && entry ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < model->params.count && status == CS_OK; ++i) {
-        if (model->params.param[i].constant) {
+        if (!cs_hf_stored(&model->config, &model->params.param[i])) {
             continue;
         }
         int pieces = cs_hf_pieces(&model->config, &model->params.param[i], &piece[count]);

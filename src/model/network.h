@@ -86,6 +86,11 @@ typedef struct cs_network {
     struct {
         int rows, row;
     } distance;
+    /* Token dropout: a row for each sequence of its factor, and of each content row the sequence, -1
+     * without a token or with a masked one. */
+    struct {
+        int rows, values, row;
+    } kept;
     /* Query rows: their row of the position table (two-stream, not blind), and their limits. */
     struct {
         int rows, position, lim;
@@ -123,6 +128,9 @@ typedef struct cs_network {
     int *hidden;
     /* Of cs_log_bucket. */
     int64_t distance_buckets, distance_most;
+    /* Of token dropout: cs_model_scale, and the mask token. */
+    double kept_share;
+    int32_t mask;
 } cs_network;
 
 /* Emits the network of a model; its parameters are found by name. CS_ERR_USAGE if the model lacks a

@@ -342,6 +342,8 @@ static cs_status set_rows(const cs_batch *batch, const cs_network *n, cs_run *ru
     cs_status status = cs_run_rows(run, n->rows, batch->batch, batch->length);
     if (status == CS_OK && n->extra.rows != CS_NONE)
         status = cs_run_rows(run, n->extra.rows, batch->batch, 1);
+    if (status == CS_OK && n->kept.rows != CS_NONE)
+        status = cs_run_rows(run, n->kept.rows, batch->batch, 1);
     if (status == CS_OK && n->query.rows != CS_NONE)
         status = cs_run_rows(run, n->query.rows, batch->batch, batch->queries);
     if (status == CS_OK && n->decoder.rows != CS_NONE)
@@ -374,6 +376,26 @@ cs_status cs_batch_places(const cs_network *network, int64_t rows, const int32_t
         cs_run_index(run, network->distance.row)[i] = (int32_t)(span - side + i);
     }
     return status;
+}
+
+/* The factor of token dropout of each sequence, and the rows that it multiplies. */
+static void load_kept(const cs_batch *batch, const cs_network *network, cs_run *run)
+{
+    const int64_t width = network->graph.tensor[network->kept.values].cols;
+    int32_t *row = cs_run_index(run, network->kept.row);
+    for (int64_t b = 0; b < batch->batch; ++b) {
+        int64_t tokens = 0, kept = 0;
+        for (int64_t i = b * batch->length; i < (b + 1) * batch->length; ++i) {
+            const bool is_kept = batch->token[i] >= 0 && batch->token[i] != network->mask;
+            tokens += batch->token[i] >= 0;
+            kept += is_kept;
+            row[i] = is_kept ? (int32_t)b : -1;
+        }
+        const double factor = kept > 0 ? network->kept_share * (double)tokens / (double)kept : 0;
+        for (int64_t j = 0; j < width; ++j) {
+            cs_run_input(run, network->kept.values, b, j, factor);
+        }
+    }
 }
 
 cs_status cs_batch_load(const cs_batch *batch, const cs_network *network, double scale,
@@ -418,6 +440,7 @@ cs_status cs_batch_load(const cs_batch *batch, const cs_network *network, double
         cs_run_input_row_f32(run, network->extra.values, b,
                              batch->extra.values + b * batch->extra.width);
     }
+    if (network->kept.values != CS_NONE) load_kept(batch, network, run);
     if (network->loss.mass != CS_NONE) {
         cs_run_input_row(run, network->loss.mass, 0, mass);
     }

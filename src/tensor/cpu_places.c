@@ -20,10 +20,21 @@ int64_t cs_cpu_place_of(const cs_cpu_attend *t, int64_t distance)
     return cs_least(cs_most(place, 0), t->places - 1);
 }
 
-/* First vector of the current head: a table has all heads' side by side, or one for all. */
+/* First column of a head: a table has all heads' side by side, or one for all, or of each head
+ * its place_q before its place_k. */
+static int64_t column_of(const cs_cpu_attend *t, const cs_cpu_matrix *table, int64_t head)
+{
+    const int64_t w = t->width;
+    return table->cols == w                 ? 0
+           : table->cols == w * t->o->heads ? head * w
+           : table == &t->place_q           ? 2 * head * w
+                                            : (2 * head + 1) * w;
+}
+
+/* First vector of the current head. */
 static const float *vectors(const cs_cpu_head *c, const cs_cpu_matrix *table)
 {
-    return table->x + c->first_place * table->ld + (table->cols == c->t->width ? 0 : c->col);
+    return table->x + c->first_place * table->ld + column_of(c->t, table, c->head);
 }
 
 /* All rows x with the vectors of the distances that occur. */
@@ -193,7 +204,7 @@ void cs_cpu_places_gather(const cs_cpu_attend *t)
         }
         for (int64_t h = 0; to->grad && h < t->o->heads; ++h) {
             const float *part = t->place_part + (2 * h + n) * t->places * w;
-            float *at = to->grad + (to->cols == w ? 0 : h * w);
+            float *at = to->grad + column_of(t, to, h);
             for (int64_t i = 0; i < t->places * w; ++i) {
                 at[i / w * to->ld + i % w] += part[i];
             }

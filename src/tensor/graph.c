@@ -486,7 +486,9 @@ static bool place_fits(cs_graph *graph, int id, int other, int64_t heads, int64_
     return id == CS_NONE || takes(graph, "distances", id,
                                   t && t->row_set != CS_NONE ? CS_SPACE_ACTIVATION : CS_SPACE_PARAM,
                                   CS_NONE, is_tensor(graph, other) ? at(graph, other)->rows : -1,
-                                  t && t->cols < cols ? cols / heads : cols);
+                                  t && t->cols < cols                  ? cols / heads
+                                  : t && t->cols > cols && id == other ? 2 * cols
+                                                                       : cols);
 }
 
 int cs_graph_attention(cs_graph *graph, int q, int k, int v, const cs_attention_options *o)

@@ -191,7 +191,8 @@ typedef struct {
  * has no gradient). Vectors of distances (Shaw et al. 2018; DeBERTa: He et al. 2021), either
  * optional: place_scale (q[i].place_k[d] + k[j].place_q[d]) is added before the cap, of parameters
  * or activations of R rows, one for each head (concatenated) or one for all, d = floor(R / 2) +
- * cs_log_bucket(pos_q[i] - pos_k[j], buckets, max_distance) within 0 .. R - 1. */
+ * cs_log_bucket(pos_q[i] - pos_k[j], buckets, max_distance) within 0 .. R - 1. One tensor of R x 2 H
+ * hd as both has of each head its place_q before its place_k. */
 typedef struct {
     cs_operand q, k, v, table, place_k, place_q;
     int vis, lim, pos_q, pos_k; /* positions CS_NONE without a table and a window */

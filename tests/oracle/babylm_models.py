@@ -1,9 +1,9 @@
 """Models of GPT-BERT and LTG-BERT, whose code is in no package: the folders that such code saves, and the states of the code itself.
 
 The code is read from a folder of clones of github.com/ltgoslo/gpt-bert and github.com/ltgoslo/ltg-bert (COSPEC_LTGOSLO), from their files
-pretraining/model_extra.py, pretraining/model.py and babylm/train/model.py.
+pretraining/model_extra.py, pretraining/model.py, babylm/train/model.py and, of NorBERT 3 and BNC-BERT, training/model.py.
 
-    babylm_models.py --golden     writes tests/golden/models/gpt_bert and ltg-bert
+    babylm_models.py --golden     writes tests/golden/models/gpt_bert, ltg-bert and norbert
 """
 import importlib.util
 import json
@@ -19,7 +19,7 @@ from make_reference import GOLDEN, randomise
 
 CODE = os.environ.get("COSPEC_LTGOSLO", "")
 FILES = {"gpt_bert": ("gpt-bert", "pretraining/model_extra.py"), "gpt_bert without gates": ("gpt-bert", "pretraining/model.py"),
-         "ltg-bert": ("ltg-bert", "babylm/train/model.py")}
+         "ltg-bert": ("ltg-bert", "babylm/train/model.py"), "ltg-bert by head": ("ltg-bert", "training/model.py")}
 
 
 def there():
@@ -67,6 +67,7 @@ def states(model, ids, mask, causal):
     with torch.no_grad():
         wide = hasattr(model.transformer, "attention_layers")
         out = model.get_contextualized(torch.tensor(ids).t(), three if wide else hidden)
+        out = out[-1] if isinstance(out, list) else out
         logits = model.classifier.nonlinearity(out)
     for hook in hooks:
         hook.remove()
@@ -102,8 +103,9 @@ def golden():
             "position_bucket_size": 8, "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1, "layer_norm_eps": 1e-5}
     for number, (kind, form, named) in enumerate([
             ("gpt_bert", "baseline", {"model_type": "gpt_bert", "architectures": ["GPTBERTForMaskedLM"]}),
-            ("ltg-bert", "", {"architectures": ["LtgBertForMaskedLM"]})]):
-        folder = os.path.join(GOLDEN, kind)
+            ("ltg-bert", "", {"architectures": ["LtgBertForMaskedLM"], "position_by_head": False}),
+            ("ltg-bert by head", "", {"architectures": ["NorbertForMaskedLM"]})]):
+        folder = os.path.join(GOLDEN, "norbert" if kind == "ltg-bert by head" else kind)
         model = build(kind, keys, 700 + number)
         save(model, keys, form, named, False, folder)
         ids, mask = text(keys, 3, 9, number)

@@ -13,6 +13,7 @@ import contextlib
 import functools
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -215,12 +216,18 @@ def babylm(kind, d):
     keys = {"vocab_size": int(d.rng.integers(17, 40)), "hidden_size": width * 2, "num_hidden_layers": d.of(1, 2, 3),
             "num_attention_heads": d.of(1, 2, width), "intermediate_size": int(d.rng.integers(5, 30)), "max_position_embeddings": d.of(24, 64, 512),
             "position_bucket_size": d.of(4, 8, 16), "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1, "layer_norm_eps": d.of(1e-7, 1e-5, 1e-3)}
-    causal = kind != "ltg-bert" and d.coin()
+    ltg = kind.startswith("ltg-bert")
+    causal = not ltg and d.coin()
     head = "ForCausalLM" if causal else "ForMaskedLM"
-    class_ = d.of("LtgBert", "Ltgbert") if kind == "ltg-bert" else d.of("GPTBERT", "GPTBert", "GptBert") if causal else d.of("GPTBERT", "Ltgbert")
+    class_ = d.of("LtgBert", "Ltgbert") if ltg else d.of("GPTBERT", "GPTBert", "GptBert") if causal else d.of("GPTBERT", "Ltgbert")
     named = {"architectures": [class_ + head], **d.of({}, {"model_type": "ltgbert" if class_.startswith("Ltg") else d.of("gpt_bert", "gptbert")})}
     if class_.startswith("Ltg") and causal:
         named["is_decoder"] = True
+    if ltg:  # what says how vectors of distances are split: the folder's code, a key, or the class
+        by_head = kind == "ltg-bert by head"
+        named.update(d.of({"auto_map": {"AutoModel": d.of("", "a/b--") + "modeling_ltgbert.LtgBertModel"}}, {"position_by_head": by_head}))
+        if by_head and d.coin():
+            named = {"architectures": ["NorbertForMaskedLM"]}
     return keys, named, causal
 
 
@@ -230,7 +237,40 @@ def mpnet(d):
             "tie_word_embeddings": d.coin()}
 
 
+def esm(d):
+    keys = d.sizes(heads=False, head_dim=False)
+    return {**keys, "layer_norm_eps": d.of(1e-12, 1e-5, 1e-3), "max_position_embeddings": 64, "tie_word_embeddings": d.coin(),
+            "position_embedding_type": d.of("rotary", "absolute"), "emb_layer_norm_before": d.of(None, False, True), "token_dropout": d.of(False, True, True),
+            "mask_token_id": d.of(5, 9), "rope_theta": d.real(50, 20000)}
+
+
+def older_nomic(folder, seed):
+    """Some folders of nomic_bert get the keys of the files from before the class."""
+    path = os.path.join(folder, "config.json")
+    with open(path, encoding="utf-8") as file:
+        keys = json.load(file)
+    rope, heads = keys["rope_parameters"], keys["num_attention_heads"]
+    if seed % 2 or rope["rope_type"] != "default" or keys["hidden_act"] not in ("silu", "gelu") or keys["head_dim"] * heads != keys["hidden_size"]:
+        return
+    old = {"n_embd": "hidden_size", "n_layer": "num_hidden_layers", "n_head": "num_attention_heads", "n_inner": "intermediate_size",
+           "layer_norm_epsilon": "layer_norm_eps", "n_positions": "max_position_embeddings"}
+    keys.update({new: keys.pop(key) for new, key in old.items()}, rotary_emb_base=rope["rope_theta"], rotary_emb_fraction=1.0, qkv_proj_bias=False,
+                mlp_fc1_bias=False, mlp_fc2_bias=False, rotary_scaling_factor=None, activation_function={"silu": "swiglu", "gelu": "geglu"}[keys["hidden_act"]])
+    for key in ("rope_parameters", "hidden_act", "head_dim"):
+        del keys[key]
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(keys, file)
+
+
 def nomic(d):
+    if d.coin():  # older_nomic
+        keys = nomic_keys(d)
+        keys.update(hidden_act=d.of("silu", "gelu"), rope_parameters=d.rope(kinds=("default",)), head_dim=keys["hidden_size"] // keys["num_attention_heads"])
+        return keys
+    return nomic_keys(d)
+
+
+def nomic_keys(d):
     return {**d.sizes(heads=False), "hidden_act": d.of(*ACTS), "layer_norm_eps": d.of(1e-12, 1e-5, 1e-3), "type_vocab_size": d.of(1, 2, 3),
             "tie_word_embeddings": d.coin(), "rope_parameters": d.rope()}
 
@@ -283,7 +323,7 @@ FAMILY = {
     "deit": ("DeiTModel", vit_like), "ijepa": ("IJepaModel", vit_like), "clip_vision_model": ("CLIPVisionModel", tower),
     "siglip_vision_model": ("SiglipVisionModel", tower), "dinov2": ("Dinov2Model", dinov2),
     "dinov2_with_registers": ("Dinov2WithRegistersModel", lambda d: {**dinov2(d), "num_register_tokens": d.of(0, 1, 4)}),
-    "llama": ("LlamaForCausalLM", llama), "mpnet": ("MPNetForMaskedLM", mpnet), "nomic_bert": ("NomicBertForMaskedLM", nomic), "gpt_neo": ("GPTNeoForCausalLM", gpt_neo),
+    "llama": ("LlamaForCausalLM", llama), "mpnet": ("MPNetForMaskedLM", mpnet), "esm": ("EsmForMaskedLM", esm), "nomic_bert": ("NomicBertForMaskedLM", nomic), "gpt_neo": ("GPTNeoForCausalLM", gpt_neo),
     "gpt_bigcode": ("GPTBigCodeForCausalLM", gpt_bigcode), "falcon": ("FalconForCausalLM", falcon),
     **{kind: (None, functools.partial(babylm, kind)) for kind in babylm_models.FILES},
     "t5": ("T5ForConditionalGeneration", stacks), "mt5": ("MT5ForConditionalGeneration", stacks), "umt5": ("UMT5ForConditionalGeneration", stacks),
@@ -355,6 +395,8 @@ def check(family, count):
             path = os.path.join(folder, "reference.npz")
             decoded = decoder_reference(cls, folder, ids, mask, LENGTH + 3, k)
             np.savez(path, **reference(model, ids, mask), **decoded)
+            if family == "nomic_bert":
+                older_nomic(folder, k)
             worst, why = verify(folder, path, rounds)
             if decoded and not why:
                 other, why = verify(folder, path, decoded["decoder_rounding"], "--stack", "decoder")
@@ -405,11 +447,13 @@ def check_babylm(kind, count):
     for k in range(count):
         d = Draw([k, sum(map(ord, kind))])
         keys, named, causal = FAMILY[kind][1](d)
-        form = d.of("", "model.") if kind == "ltg-bert" else d.of("", "model.", "baseline")
+        form = d.of("", "model.") if kind.startswith("ltg-bert") else d.of("", "model.", "baseline")
         model = babylm_models.build(kind, keys, k)
         ids, mask = babylm_models.text(keys, TEXTS, LENGTH, k)
         with tempfile.TemporaryDirectory() as folder:
             babylm_models.save(model, keys, form, named, d.coin(), folder)
+            if "auto_map" in named:
+                shutil.copy(os.path.join(babylm_models.CODE, *babylm_models.FILES[kind]), os.path.join(folder, "modeling_ltgbert.py"))
             arrays, rounds = babylm_models.reference(model, ids, mask, causal)
             path = os.path.join(folder, "reference.npz")
             np.savez(path, **arrays)

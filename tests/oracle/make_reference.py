@@ -172,6 +172,7 @@ SHORT = {
     "umt5": ("UMT5ForConditionalGeneration", {**T5, **FEW, "feed_forward_proj": "relu"}),
     "mpnet": ("MPNetForMaskedLM", {**SIZES, "max_position_embeddings": 64}),
     "nomic_bert": ("NomicBertForMaskedLM", {**SIZES, "head_dim": 4, "type_vocab_size": 2}),
+    "esm": ("EsmForMaskedLM", {**SIZES, "position_embedding_type": "rotary", "token_dropout": True, "mask_token_id": 5, "emb_layer_norm_before": True}),
     "gpt_neo": ("GPTNeoForCausalLM", {**TOKENS, "hidden_size": 8, "num_layers": 2, "num_heads": 2, "intermediate_size": 12, "max_position_embeddings": 64,
                                       "attention_types": [[["global", "local"], 1]], "window_size": 3}),
     "gpt_bigcode": ("GPTBigCodeForCausalLM", {**TOKENS, "n_embd": 8, "n_layer": 2, "n_head": 2, "n_inner": 12, "n_positions": 64}),
