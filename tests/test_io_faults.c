@@ -64,6 +64,16 @@ FAULTY(ssize_t, -1, read, (int fd, void *to, size_t n), fd, to, n)
 FAULTY(int, -1, scandir, (const char *dir, struct dirent ***list, chooser choose, order by), dir,
        list, choose, by)
 
+static int stat_error; /* 0: stat works */
+
+int stat(const char *path, struct stat *st)
+{
+    static int (*call)(const char *, struct stat *);
+    if (!call) find_call(&call, "stat");
+    errno = stat_error;
+    return stat_error ? -1 : call(path, st);
+}
+
 int open(const char *path, int flags, ...)
 {
     static int (*call)(const char *, int, ...);
@@ -376,4 +386,35 @@ TEST_IN_DIR(interrupted_reads_go_on)
         went_on += with_fault(read_rows, npy, n, EINTR) == CS_OK && failed;
     }
     assert_true(went_on >= 4); /* header and items, of each */
+}
+
+/* Only a name that leads nowhere proves that a file is not there. */
+TEST_IN_DIR(a_file_that_cannot_be_examined_is_not_absent)
+{
+    const char *path = put(state, "a", "text"), *inner = in_dir(state, "a/b");
+    bool there = false;
+    OK(cs_path_find(path, &there));
+    assert_true(there && cs_path_exists(path));
+    OK(cs_path_find(inner, &there)); /* ENOTDIR */
+    assert_false(there || cs_path_exists(inner) || cs_path_exists(in_dir(state, "c")));
+    static const int errors[] = {EIO, EACCES, ELOOP};
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; ++i) {
+        cs_reason_clear();
+        stat_error = errors[i];
+        const cs_status status = cs_path_find(path, &there);
+        const bool exists = cs_path_exists(path);
+        stat_error = 0;
+        assert_int_equal(status, CS_ERR_IO);
+        assert_non_null(strstr(cs_reason(), strerror(errors[i])));
+        assert_non_null(strstr(cs_reason(), path));
+        assert_true(exists);
+    }
+    char hex[65];
+    int64_t bytes = 0;
+    put(state, "manifest.json", "{\"outputs\": [{\"path\": \"a\", \"sha256\": \"0\"}]}");
+    stat_error = EIO; /* the record is read all the same */
+    const cs_status status = cs_digest_check_file(path);
+    stat_error = 0;
+    assert_int_equal(status, CS_ERR_IO);
+    assert_fails(cs_path_sha256(path, NULL, hex, &bytes), CS_ERR_INPUT, "manifest.json says 0");
 }

@@ -136,6 +136,9 @@ cs_status cs_require_kind(const cs_args *args, cs_status code, const char *path,
     if (cs_args_item(args, path)) { /* the reader refuses another kind */
         return CS_OK;
     }
+    bool there = false;
+    cs_status status = cs_path_find(path, &there);
+    if (status != CS_OK) return status;
     cs_path_kind found = cs_path_kind_of(path);
     const char *side = NULL;
     if (wanted == CS_IS_CORPUS && cs_corpus_named(path, &side)) {

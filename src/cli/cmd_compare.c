@@ -156,6 +156,9 @@ static cs_status add_argument(job *j, const char *text)
     }
     const char *config = m.path && m.name ? cs_args_join(j->args, m.path, "config.json") : NULL;
     if (!config) return CS_ERR_MEMORY;
+    bool there = false;
+    status = cs_path_find(m.path, &there);
+    if (status != CS_OK) return status;
     if (!cs_path_is_dir(m.path))
         return cs_fail(CS_ERR_INPUT, "%s: not a model directory%s", m.path,
                        quoting_hint(j, m.path));

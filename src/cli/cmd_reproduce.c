@@ -1,4 +1,5 @@
 /* cospec reproduce: the study of plots/reproduce.json and its report. */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -267,8 +268,10 @@ static cs_status take_pictures(const char *pictures, json_t *json)
     json_t *variables = json_object_get(json, "variables");
     if (!json_object_get(variables, "images"))
         return cs_fail(CS_ERR_USAGE, "the study has no variable images for --pictures to set");
-    if (access(pictures, R_OK) != 0 || strchr(pictures, '\''))
-        return cs_fail(CS_ERR_INPUT, "--pictures %s: no such file or directory", pictures);
+    if (access(pictures, R_OK) != 0)
+        return cs_fail(CS_ERR_IO, "--pictures %s: %s", pictures, strerror(errno));
+    if (strchr(pictures, '\''))
+        return cs_fail(CS_ERR_INPUT, "--pictures %s: a path with ' cannot be quoted", pictures);
     CS_AUTO_FREE char *word = cs_format("'%s'", pictures),
                       *are = cs_format("the images of %s", pictures);
     if (!word || !are) return CS_ERR_MEMORY;

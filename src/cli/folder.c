@@ -22,12 +22,16 @@
 
 static const char lock_name[] = CS_LOCK_NAME;
 
-static void look(cs_opt_output *output)
+/* inode 0: no file. A file that cannot be examined may be the user's, so that nothing can be written
+ * in its place. */
+static cs_status look(cs_opt_output *output)
 {
     struct stat st;
-    bool found = lstat(output->path, &st) == 0;
+    bool there = true;
+    const bool found = lstat(output->path, &st) == 0;
     output->inode = found ? (uint64_t)st.st_ino : 0;
     output->changed = found ? st.st_ctim : (struct timespec){0};
+    return found ? CS_OK : cs_path_find(output->path, &there);
 }
 
 cs_status cs_output_begin(cs_args *args, const char *path)
@@ -37,9 +41,9 @@ cs_status cs_output_begin(cs_args *args, const char *path)
     args->output = grown;
     cs_opt_output output = {.path = cs_args_keep(args, cs_strdup(path))};
     if (!output.path) return CS_ERR_MEMORY;
-    look(&output);
-    args->output[args->outputs++] = output;
-    return CS_OK;
+    const cs_status status = look(&output);
+    if (status == CS_OK) args->output[args->outputs++] = output;
+    return status;
 }
 
 void cs_output_discard(cs_args *args)
@@ -48,7 +52,8 @@ void cs_output_discard(cs_args *args)
     for (int i = 0; i < args->outputs; ++i) {
         const cs_opt_output *before = &args->output[i];
         cs_opt_output now = {.path = before->path};
-        look(&now);
+        if (look(&now) != CS_OK)
+            cs_reason_clear(); /* inode 0, so that unlink fails or removes ours */
         if (now.inode != before->inode || now.changed.tv_sec != before->changed.tv_sec ||
             now.changed.tv_nsec != before->changed.tv_nsec) {
             (void)unlink(now.path);

@@ -24,7 +24,8 @@ static bool has_file(const char *dir, const char *name)
     struct stat st;
     char path[PATH_MAX]; /* of no allocation, which may fail */
     const int length = snprintf(path, sizeof path, "%s/%s", dir, name);
-    return length < (int)sizeof path && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+    return length < (int)sizeof path && cs_path_exists(path) &&
+           (stat(path, &st) != 0 || S_ISREG(st.st_mode));
 }
 
 /* Where a folder's digests are; NULL: nowhere. */
@@ -70,8 +71,11 @@ cs_status cs_digest_put(json_t *outputs, const char *dir, const char *name)
     char **inner = NULL;
     int64_t count = 0;
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
-    if (status != CS_OK || find(outputs, name) || lstat(path, &st) != 0) {
+    if (status != CS_OK || find(outputs, name)) {
         /* nothing to record */
+    } else if (lstat(path, &st) != 0) {
+        bool there = false;
+        status = cs_path_find(path, &there);
     } else if (S_ISREG(st.st_mode)) {
         status = put_file(outputs, path, name, (int64_t)st.st_size);
     } else if (S_ISDIR(st.st_mode)) {

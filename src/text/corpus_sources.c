@@ -206,6 +206,10 @@ static cs_status read_path(const char *path, const cs_corpus_options *options, c
     if (format != CS_FORMAT_AUTO) {
         return cs_corpus_read_lines(path, format, false, options, out);
     }
+    char first = 0;
+    int64_t got = 0;
+    const cs_status status = cs_file_head(path, &first, 1, &got);
+    if (status != CS_OK) return status; /* the name is not the reason */
     const bool packed = cs_has_suffix(path, ".xz") || cs_has_suffix(path, ".zst");
     return cs_fail(
         CS_ERR_INPUT,

@@ -138,6 +138,28 @@ test_a_model_directory() {
         grep -q model/added_tokens.json m/manifest.json && grep -q model/tokenizer_config.json m/manifest.json || fail "$(cat err)"
 }
 
+# A file that is there and cannot be read is an error of input and output, not a file that is not there. A link to
+# itself fails in stat and open, for every user.
+test_files_that_cannot_be_read() {
+    small_corpus c.tsv
+    exits 0 "$COSPEC" train --corpus c.tsv --objective masked --width 8 --layers 1 --heads 1 --steps 1 -o model && echo 'the mat' > text || return 1
+    exits 0 tokenize encode model text || return 1
+    for file in tokenizer_config.json special_tokens_map.json added_tokens.json; do
+        [ ! -f model/$file ] || mv model/$file kept
+        ln -s $file model/$file
+        refuses 3 "model/$file: Too many levels of symbolic links" tokenize encode model text || return 1
+        rm model/$file && { [ ! -f kept ] || mv kept model/$file; }
+    done
+    ln -s loop loop
+    refuses 3 "loop: Too many levels" "$COSPEC" perplexity loop c.tsv && refuses 3 "loop: Too many levels" "$COSPEC" cooc --corpus loop --objective ar -o m &&
+        refuses 3 "loop: Too many levels" "$COSPEC" compare loop c.tsv -o n || return 1
+    for file in model.safetensors config.json manifest.json; do
+        cp -r model copy && rm -f copy/$file && ln -s $file copy/$file
+        exits 3 "$COSPEC" perplexity copy c.tsv && says "$file" && says "Too many levels of symbolic links" || return 1
+        rm -r copy
+    done
+}
+
 # Roles of tokens with other names, in every command that reads the tokenizer or a model.
 test_roles_of_tokens() {
     small_corpus c.tsv
