@@ -388,13 +388,10 @@ static bool pdf_whole(const char *bytes, int64_t size)
     if (!start || !ends_with(bytes, size, "%%EOF")) return false;
     const int64_t place = strtoll(start, NULL, 10); /* %%EOF stops it within the bytes */
     return place > 0 && place < tail - bytes &&
-           (memcmp(bytes + place, "xref", 4) == 0 || strchr("0123456789", bytes[place]));
+           (memcmp(bytes + place, "xref", 4) == 0 || isdigit((unsigned char)bytes[place]));
 }
 
-/* NULL for a complete drawing, else its fault. format: svg (every element is closed, and </svg> is
- * last), png (every chunk has its checksum, and IEND is last), pdf (startxref gives the place of
- * the table of objects, and %%EOF is last). */
-static const char *drawing_fault(const char *format, const char *bytes, int64_t size)
+const char *cs_figure_fault(const char *format, const char *bytes, int64_t size)
 {
     const bool whole = strcmp(format, "svg") == 0   ? svg_whole(bytes, size)
                        : strcmp(format, "png") == 0 ? png_whole((const unsigned char *)bytes, size)
@@ -425,7 +422,7 @@ static cs_status check_drawing(const char *path, const char *format)
     CS_AUTO_FREE char *bytes = NULL;
     int64_t size = 0;
     cs_status status = cs_file_read(path, DRAWING_LIMIT, &bytes, &size);
-    const char *fault = status == CS_OK ? drawing_fault(format, bytes, size) : NULL;
+    const char *fault = status == CS_OK ? cs_figure_fault(format, bytes, size) : NULL;
     return fault ? cs_fail(CS_ERR_IO,
                            "gnuplot wrote no complete %s: %s; check the space on disk, and that "
                            "`gnuplot --version` is 5.4 or later",

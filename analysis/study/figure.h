@@ -37,6 +37,11 @@ cs_status cs_figure_script(const cs_figure *figure, const cs_table *joined) CS_M
  * complete: else CS_ERR_IO. CS_ERR_INPUT: gnuplot failed on the script. */
 cs_status cs_figure_draw(const cs_figure *figure, const char *format) CS_MUST_CHECK;
 
+/* NULL for a complete drawing, else its fault. bytes: with a NUL behind them. format: svg (every
+ * element is closed, and </svg> is last), png (every chunk has its checksum, and IEND is last), pdf
+ * (startxref gives the place of the table of objects, and %%EOF is last). */
+const char *cs_figure_fault(const char *format, const char *bytes, int64_t size);
+
 /* The series of a result in readable form, in fresh memory, NULL without memory: "ar" is
  * "autoregressive"; "diverse-ar(t=2)" "one of the next 2"; "offset-ar(offset-weights=mix:0.5)"
  * "offset, mix 0.5"; "masked(unmasked=2)" "masked, 2 shown"; "masked(mask-ratio=0.15:0.3)" "masked,

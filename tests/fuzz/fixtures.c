@@ -257,3 +257,61 @@ const cs_tokenizer *fuzz_small_tokenizer(void)
     }
     return t;
 }
+
+const char *fuzz_tokenizer_files(const char *bytes, int64_t size)
+{
+    static const char *const file[] = {"tokenizer_config.json", "special_tokens_map.json",
+                                       "added_tokens.json", "tokenizer.json"};
+    static char dir[PATH];
+    char path[PATH];
+    json_auto_t *given = json_loadb(bytes, (size_t)size, 0, NULL);
+    if (!dir[0]) (void)folder(dir, "tokenizer");
+    for (int i = 0; i < 4; ++i) {
+        const json_t *value = json_object_get(given, file[i]);
+        char *text = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+        sure(snprintf(path, PATH, "%.200s/%s", dir, file[i]) < PATH);
+        if (text) {
+            put(path, text, strlen(text));
+        } else if (i == 3) {
+            sure(cs_tokenizer_write(fuzz_small_tokenizer(), path) == CS_OK);
+        } else {
+            (void)remove(path);
+        }
+        free(text);
+    }
+    return dir;
+}
+
+/* Makes the folders of a path below the root. */
+static void make_folders(char path[PATH])
+{
+    for (char *at = path + strlen(fuzz_folder()) + 1; (at = strchr(at, '/')); ++at) {
+        *at = '\0';
+        (void)mkdir(path, 0777);
+        *at = '/';
+    }
+}
+
+const char *fuzz_image_names(const char *bytes, int64_t size)
+{
+    enum { MOST = 24 };
+    static const char image[] = "P5 2 1 255\nab";
+    static char dir[PATH];
+    const char *end = bytes + size;
+    if (dir[0]) (void)nftw(dir, drop, 16, FTW_DEPTH | FTW_PHYS);
+    (void)folder(dir, "images");
+    for (int i = 0; i < MOST && bytes < end; ++i) {
+        char path[PATH], name[PATH];
+        const size_t length = strcspn(bytes, "\n");
+        const bool text = *bytes == '!';
+        (void)snprintf(name, sizeof name, "/%.*s", (int)(length < 80 ? length : 80) - text,
+                       bytes + text);
+        sure(snprintf(path, PATH, "%.120s%s", dir, name) < PATH);
+        if (!strstr(name, "/..")) make_folders(path);
+        FILE *file = strstr(name, "/..") ? NULL : fopen(path, "wb"); /* a name may be none */
+        if (file) (void)fwrite(text ? "x" : image, 1, text ? 1 : sizeof image - 1, file);
+        if (file) (void)fclose(file);
+        bytes += length + 1;
+    }
+    return dir;
+}

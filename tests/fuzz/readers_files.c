@@ -4,12 +4,15 @@
 
 #include "analysis/measures/row_blocks.h"
 #include "analysis/study/claims.h"
+#include "analysis/study/figure.h"
 #include "analysis/study/report.h"
 #include "analysis/study/study.h"
 #include "base/auto.h"
 #include "base/mem.h"
 #include "cooc/store.h"
+#include "image/codes.h"
 #include "image/patches.h"
+#include "image/processor.h"
 #include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -214,6 +217,43 @@ cs_status fuzz_model(const char *path, const char *bytes, int64_t size)
     return status;
 }
 
+/* An image is resized by what is read, and what is written is read again. */
+cs_status fuzz_processor(const char *path, const char *bytes, int64_t size)
+{
+    (void)bytes, (void)size;
+    enum { HEIGHT = 5, WIDTH = 7, CHANNELS = 3, MOST = 64 };
+    static const uint8_t pixel[HEIGHT * WIDTH * CHANNELS] = {1, 2, 3};
+    uint8_t to[MOST * MOST * CHANNELS];
+    char copy[256];
+    CS_AUTO(cs_processor) p = {0}, again = {0};
+    cs_status status = cs_processor_read(path, CHANNELS, &p);
+    if (status != CS_OK) return status;
+    const cs_image_fit fit = {&p, 8, 8, CHANNELS};
+    cs_image_sizes sizes;
+    const cs_status fits = cs_image_fit_sizes(&fit, "fuzz", HEIGHT, WIDTH, &sizes);
+    fuzz_also(fits);
+    if (fits == CS_OK && sizes.crop_height <= MOST && sizes.crop_width <= MOST) {
+        fuzz_also(cs_image_fit_pixels(&fit, pixel, HEIGHT, WIDTH, CHANNELS, &sizes, to));
+        fuzz_touch(to, sizes.crop_height * sizes.crop_width * CHANNELS);
+    }
+    (void)snprintf(copy, sizeof copy, "%s/processor.json", fuzz_folder());
+    status = cs_processor_write(&p, HEIGHT, WIDTH, CHANNELS, copy);
+    return status == CS_OK ? cs_processor_read(copy, CHANNELS, &again) : status;
+}
+
+cs_status fuzz_codes(const char *path, const char *bytes, int64_t size)
+{
+    (void)bytes, (void)size;
+    cs_codes *codes = NULL;
+    const cs_status status = cs_codes_read(path, 1, &codes);
+    if (status == CS_OK) {
+        const cs_codebook *book = &codes->book;
+        fuzz_touch(book->centre, book->codes * book->width * (int64_t)sizeof *book->centre);
+    }
+    cs_codes_free(&codes);
+    return status;
+}
+
 cs_status fuzz_trainer(const char *path, const char *bytes, int64_t size)
 {
     (void)path;
@@ -300,6 +340,17 @@ cs_status fuzz_template(const char *path, const char *bytes, int64_t size)
     }
     status = cs_report_check(&study, path);
     return status;
+}
+
+/* Whether the drawing of another program is complete; its first byte gives the format. */
+cs_status fuzz_drawing(const char *path, const char *bytes, int64_t size)
+{
+    (void)path;
+    const char *format = bytes[0] == '<'   ? "svg"
+                         : bytes[0] == '%' ? "pdf"
+                                           : "png",
+               *fault = cs_figure_fault(format, bytes, size);
+    return fault ? cs_fail(CS_ERR_INPUT, "%s", fault) : CS_OK;
 }
 
 cs_status fuzz_synthetic(const char *path, const char *bytes, int64_t size)

@@ -19,6 +19,8 @@
     X("json", ".json", fuzz_json)                                                                  \
     X("config", NULL, fuzz_config)                                                                 \
     X("model", NULL, fuzz_model)                                                                   \
+    X("processor", ".json", fuzz_processor)                                                        \
+    X("codes", ".safetensors", fuzz_codes)                                                         \
     X("trainer", NULL, fuzz_trainer)                                                               \
     X("manifest", NULL, fuzz_manifest)                                                             \
     X("counts", NULL, fuzz_counts)                                                                 \
@@ -27,9 +29,11 @@
     X("plan", ".json", fuzz_plan)                                                                  \
     X("study", ".json", fuzz_study)                                                                \
     X("template", ".html", fuzz_template)                                                          \
+    X("drawing", NULL, fuzz_drawing)                                                               \
     X("law", ".json", fuzz_synthetic)                                                              \
     X("store", NULL, fuzz_store)                                                                   \
     X("tokenizer", ".json", fuzz_tokenizer)                                                        \
+    X("tokenizer-folder", NULL, fuzz_tokenizer_folder)                                             \
     X("token-lines", NULL, fuzz_token_lines)                                                       \
     X("txt", ".txt", fuzz_corpus)                                                                  \
     X("tsv", ".tsv", fuzz_corpus)                                                                  \
@@ -44,7 +48,9 @@
     X("number", NULL, fuzz_number)                                                                 \
     X("regex", NULL, fuzz_regex)                                                                   \
     X("charsmap", NULL, fuzz_charsmap)                                                             \
+    X("visible", NULL, fuzz_visible)                                                               \
     X("picture", NULL, fuzz_picture)                                                               \
+    X("image-folder", NULL, fuzz_image_folder)                                                     \
     X("idx", "-ubyte", fuzz_images)                                                                \
     X("idx-gz", "-ubyte.gz", fuzz_images)                                                          \
     X("cifar", ".bin", fuzz_images)                                                                \

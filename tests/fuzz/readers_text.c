@@ -1,11 +1,14 @@
 /* Readers of text, of what a person writes, and of pictures. */
 #include <stdio.h>
+#include <utf8proc.h>
 
 #include "analysis/measures/answer_scores.h"
 #include "analysis/theorems/theorems.h"
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/visible.h"
 #include "cooc/context.h"
+#include "image/image_files_private.h"
 #include "image/images.h"
 #include "image/picture.h"
 #include "io/gzip.h"
@@ -27,9 +30,8 @@
 static const char SENTENCE[] =
     "The cat's 42 na\xc3\xafve \xe4\xbd\xa0\xe5\xa5\xbd  sat\n\t[MASK] ok.";
 
-cs_status fuzz_tokenizer(const char *path, const char *bytes, int64_t size)
+static cs_status use_tokenizer(const char *path)
 {
-    (void)bytes, (void)size;
     CS_AUTO(cs_tokenizer) *t = NULL;
     const cs_status status = cs_tokenizer_read(path, &t);
     if (status == CS_OK) {
@@ -48,6 +50,18 @@ cs_status fuzz_tokenizer(const char *path, const char *bytes, int64_t size)
         fuzz_also(cs_tokenizer_form(t, true, &form));
     }
     return status;
+}
+
+cs_status fuzz_tokenizer(const char *path, const char *bytes, int64_t size)
+{
+    (void)bytes, (void)size;
+    return use_tokenizer(path);
+}
+
+cs_status fuzz_tokenizer_folder(const char *path, const char *bytes, int64_t size)
+{
+    (void)path;
+    return use_tokenizer(fuzz_tokenizer_files(bytes, size));
 }
 
 /* The first byte chooses the direction. */
@@ -234,6 +248,38 @@ cs_status fuzz_charsmap(const char *path, const char *bytes, int64_t size)
     return status;
 }
 
+/* Shown text must not command a terminal, and is cut between characters. */
+static void check_shown(const char *shown)
+{
+    for (const char *at = shown; *at;) {
+        utf8proc_int32_t c = 0;
+        const utf8proc_ssize_t length = utf8proc_iterate((const utf8proc_uint8_t *)at, -1, &c);
+        const bool stays = c == '\n' || c == '\t';
+        if (length < 1 || (utf8proc_category(c) == UTF8PROC_CATEGORY_CC && !stays)) abort();
+        at += length;
+    }
+}
+
+cs_status fuzz_visible(const char *path, const char *bytes, int64_t size)
+{
+    (void)path;
+    static const size_t capacity[] = {1, 7, 8, 64, 4096};
+    CS_AUTO_FREE char *written = NULL;
+    size_t length = 0;
+    for (size_t i = 0; i < sizeof capacity / sizeof capacity[0]; ++i) {
+        CS_AUTO_FREE char *to = cs_alloc((int64_t)capacity[i], 1);
+        if (!to) return CS_ERR_MEMORY;
+        cs_visible_copy(to, capacity[i], bytes);
+        check_shown(to);
+    }
+    FILE *out = open_memstream(&written, &length);
+    if (!out) abort();
+    cs_visible_write(out, bytes, (size_t)size, "\n\t");
+    if (fclose(out) != 0 || strlen(written) != length) abort();
+    check_shown(written);
+    return CS_OK;
+}
+
 /* --- pictures --- */
 
 cs_status fuzz_picture(const char *path, const char *bytes, int64_t size)
@@ -251,9 +297,8 @@ cs_status fuzz_picture(const char *path, const char *bytes, int64_t size)
     return status;
 }
 
-cs_status fuzz_images(const char *path, const char *bytes, int64_t size)
+static cs_status load_images(const char *path)
 {
-    (void)bytes, (void)size;
     CS_AUTO(cs_images) m = {0};
     const cs_images_options options = {.threads = 1, .test_share = -1};
     const cs_status status = cs_images_load(path, &options, &m);
@@ -266,4 +311,20 @@ cs_status fuzz_images(const char *path, const char *bytes, int64_t size)
         }
     }
     return status;
+}
+
+cs_status fuzz_images(const char *path, const char *bytes, int64_t size)
+{
+    (void)bytes, (void)size;
+    return load_images(path);
+}
+
+/* The names of a folder. */
+cs_status fuzz_image_folder(const char *path, const char *bytes, int64_t size)
+{
+    (void)path;
+    const char *dir = fuzz_image_names(bytes, size);
+    bool images = false;
+    fuzz_also(cs_image_files_are(dir, &images));
+    return load_images(dir);
 }

@@ -8,8 +8,8 @@
 # Only the existence is checked of files that differ between two undisturbed runs (times). A failure prints the line that repeats the trial.
 set -u
 : "${COSPEC:?}" "${TORTURE:?}" # the program; the folder of preload.so
-cases="toy cooc spill svd rank connectivity train finetune features perplexity tokenize reproduce"
-faults="malloc malloc-on short write open rename sync mmap read kill interrupt as fsize nofile stack disk two"
+cases="toy cooc spill svd rank connectivity train finetune features perplexity tokenize reproduce images vision reconstruct plot gzip listed published rerun"
+faults="malloc malloc-on short write open rename sync mmap read stat list kill interrupt as fsize nofile stack disk two pipe"
 only_case= only_fault= seed=$(date +%s) trials=100 keep=
 while [ $# -gt 0 ]; do
     case $1 in
@@ -20,6 +20,7 @@ while [ $# -gt 0 ]; do
 done
 [ -z "$only_case" ] || cases=$only_case
 [ -z "$only_fault" ] || faults=$only_fault
+kept=$PWD/tests/fuzz/regressions/picture golden=$PWD/tests/golden/models/gpt_bert
 work=$(mktemp -d)
 trap 'umount "$work/disk" 2> /dev/null; [ -n "$keep" ] && cp -r "$work" "$keep"; rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
@@ -39,6 +40,12 @@ cat > s.json <<'J'
  "claims": {"c": {"source": "S", "says": "-", "scope": "-", "left": {"label": "l", "file": "a/toy.csv", "value": "multiplicity where=index:1", "exact": true}, "want": ">", "right": 1}}}
 J
 echo '<p>{{scale}} {{table a/toy.csv}} {{claims}}' > t.html
+# Images as they are: of several programs, one turned by its EXIF, one JPEG without its end, and files that are none.
+mkdir -p pics/train/a pics/train/b pics/val/a
+cp "$kept"/ok-turned.png "$kept"/ok-no-end.jpg "$kept"/ok.gif pics/train/a && cp "$kept"/ok-turned.webp "$kept"/ok-lzw.tiff "$kept"/ok-palette.bmp pics/train/b &&
+    cp "$kept"/ok.bmp "$kept"/ok-turned.tiff pics/val/a && echo x > pics/train/Thumbs.db || exit 1
+printf '%%%%MatrixMarket matrix coordinate unsigned-integer symmetric\n %% blank\n5 5 6\n1 1 3\n1 2 1\n2 2 3\n3 3 2\n4 4 1\n4 5 1\n' | gzip > a.mtx
+printf 'tokens,loss,eval_loss\n1000000,5,5.1\n2000000,4,4.2\n' > a.csv
 small="--layers 1 --width 16 --heads 2 --batch 4 --max-length 8"
 arguments() {
     case $1 in
@@ -54,10 +61,18 @@ arguments() {
     perplexity) echo "perplexity model c.tsv" ;;
     tokenize) echo "tokenize train --corpus c.tsv --vocab 280" ;;
     reproduce) echo "reproduce --steps s.json --template t.html" ;;
+    images) echo "train --corpus pics --size 8x8 --image-memory 1 --arch vit --patch 4 --objective masked --mask-ratio 0.5 --layers 1 --width 16 --heads 2 --batch 4 --steps 6 --save-every 3" ;;
+    vision) echo "features vit pics" ;;
+    reconstruct) echo "reconstruct vit pics/train pics/val --mask-ratio 0.5" ;;
+    plot) echo "plot training a.csv" ;;
+    gzip) echo "svd a.mtx -k 2" ;;
+    listed) echo "tokenize stats listed --corpus c.tsv" ;;
+    published) echo "verify-model $golden $golden/reference.npz" ;;
+    rerun) echo "rerun ran/manifest.json" ;;
     *) echo "torture: no case $1" >&2; exit 2 ;;
     esac
 }
-resume() { case $1 in features|perplexity|tokenize) ;; *) echo --resume ;; esac; }
+resume() { "$COSPEC" $(arguments "$1" | cut -d ' ' -f 1) --help | grep -o -e '--resume' | head -1; }
 
 # --- undisturbed runs --------------------------------------------------------------------------------------------------------------
 
@@ -74,11 +89,22 @@ reference() {
     done
     list "ref-$1-1" > "$1.files"
     while read -r f; do cmp -s "ref-$1-1/$f" "ref-$1-2/$f" || echo "$f"; done < "$1.files" > "$1.timed"
+    # shellcheck disable=SC2046
+    strace -f -qq -o "$1.calls" "$COSPEC" $(arguments "$1") -o "ref-$1-3" > /dev/null 2>&1
+    rm -rf "ref-$1-3"
 }
+
+# calls FILE SYSCALLS: how many of these calls the process with the most of them makes, by its trace; at least 1.
+calls() { awk -v names=",$2," '{ split($2, call, "("); if (index(names, "," call[1] ",")) if (++n[$1] > most) most = n[$1] } END { print (most > 1 ? most : 1) }' "$1"; }
 
 "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:2 -o m > /dev/null 2>&1 &&
     "$COSPEC" train --corpus c.tsv --objective masked $small --steps 3 -o model > /dev/null 2>&1 &&
-    "$COSPEC" features model c.tsv --layers all -o f > /dev/null 2>&1 || { echo "not ok: the inputs cannot be made"; exit 1; }
+    "$COSPEC" features model c.tsv --layers all -o f > /dev/null 2>&1 &&
+    "$COSPEC" $(arguments images | sed 's/--steps 6/--steps 2/') -o vit > /dev/null 2>&1 &&
+    "$COSPEC" $(arguments toy) -o ran > /dev/null 2>&1 && cp -r model listed &&
+    echo '{"mask_token": "<mask>", "pad_token": {"content": "<pad>", "lstrip": true}}' > listed/special_tokens_map.json &&
+    echo '{"<mask>": 4, "the": 300}' > listed/added_tokens.json && rm listed/manifest.json listed/tokenizer_config.json || { echo "not ok: the inputs cannot be made"; exit 1; }
+strace -f -qq -o start.calls "$COSPEC" --version > /dev/null 2>&1 # what the loader does
 for c in $cases; do reference "$c"; done
 
 # --- a trial -----------------------------------------------------------------------------------------------------------------------
@@ -133,12 +159,18 @@ disturbed() {
     malloc) what="allocation $(draw 1 "$count") of $count"; n=${what#allocation }; run env LD_PRELOAD="$TORTURE/preload.so" TORTURE_ALLOC="${n%% *}" "$@" ;;
     malloc-on) what="allocations from $(draw 1 "$count") of $count"; n=${what#allocations from }; run env LD_PRELOAD="$TORTURE/preload.so" TORTURE_ALLOC="${n%% *}" TORTURE_ALLOC_ON=1 "$@" ;;
     short) what="short reads and writes" allowed=$(cat "$c.code"); run env LD_PRELOAD="$TORTURE/preload.so" TORTURE_SHORT=1 "$@" ;;
-    write) inject write,pwrite64,writev "error=$(pick ENOSPC EIO EDQUOT)" "$(draw 1 "$(pick 6 40)")" "$@" ;;
-    open) inject openat "error=$(pick EMFILE EACCES ENOSPC)" "$(draw 20 90)" "$@" ;;
-    rename) inject rename,renameat,renameat2 "error=$(pick EIO ENOSPC)" "$(draw 1 "$(pick 3 12)")" "$@" ;;
-    sync) inject fsync,fdatasync "error=$(pick EIO ENOSPC)" "$(draw 1 "$(pick 4 20)")" "$@" ;;
-    mmap) inject mmap,mremap error=ENOMEM "$(draw 100 220)" "$@" ;;
-    read) inject read,pread64 error=EIO "$(draw 30 120)" "$@" ;;
+    write) inject_any write,pwrite64,writev "$(pick ENOSPC EIO EDQUOT)" "$@" ;;
+    open) inject_any openat "$(pick EMFILE EACCES ENOSPC EIO)" "$@" ;;
+    rename) inject_any rename,renameat,renameat2 "$(pick EIO ENOSPC)" "$@" ;;
+    sync) inject_any fsync,fdatasync "$(pick EIO ENOSPC)" "$@" ;;
+    mmap) inject_any mmap,mremap ENOMEM "$@" ;;
+    read) inject_any read,pread64 EIO "$@" ;;
+    stat) inject_any newfstatat,fstat,lstat,stat,statx,access,faccessat2 "$(pick EIO EACCES)" "$@" ;;
+    list) inject_any getdents64 EIO "$@" ;;
+    pipe)
+        what="a reader that leaves" allowed=$(cat "$c.code")
+        { timeout -s KILL 60 "$@" 2> err < /dev/null; echo $? > code; } | true
+        code=$(cat code) ;;
     kill|interrupt)
         [ $fault = kill ] && signal=KILL allowed="$allowed 137" || signal=$(pick INT TERM HUP XCPU) allowed="$allowed 130"
         if [ $fault = kill ] && [ "$(draw 1 2)" = 1 ]; then # where files change: those moments are short
@@ -182,6 +214,13 @@ disturbed() {
     esac
 }
 
+# inject_any SYSCALLS ERROR COMMAND...: one of the calls that the undisturbed run makes, but not the loader.
+inject_any() {
+    these=$1 error=$2; shift 2
+    first=$(calls start.calls "$these") last=$(calls "$c.calls" "$these")
+    inject "$these" "error=$error" "$(draw "$((first < last ? first : last))" "$last")" "$@"
+}
+
 inject() { # SYSCALLS WHAT N COMMAND...: the N-th of these calls of a thread fails, or is its end
     what="call $3 of $1: $2"
     calls=$1 happens=$2 n=$3; shift 3
@@ -215,7 +254,7 @@ trial() {
     fi
     if [ -z "$reason" ]; then
         # Interrupted when all was computed: the result is there.
-        if [ "$code" != "$(cat "$1.code")" ] && [ "$2" != two ] && ! { [ "$code" = 130 ] && grep -q "the result is whole" err; }; then
+        if [ "$code" != "$(cat "$1.code")" ] && [ "$2" != two ] && ! { [ "$code" = 130 ] && grep -q "the result is complete" err; }; then
             # Files come before standard output: where that alone was lost, a whole result is there and is protected from a run
             # that does not know --resume.
             over=
