@@ -199,6 +199,13 @@ TEST(test_buckets)
     assert_each(i, 0, sizeof d / sizeof *d, cs_relative_bucket(d[i], 32, 128, 0) == one[i]);
 }
 
+/* Of a plane of 2 x 2 (BEiT): nine differences, then from the class token, to it and to itself. */
+TEST(test_plane_buckets)
+{
+    const int d[] = {-4, 0, 4, -5, -100, 6, 100, 5}, of[] = {0, 4, 8, 9, 9, 10, 10, 11};
+    assert_each(i, 0, sizeof d / sizeof *d, cs_relative_bucket(d[i], 12, 0, 1) == of[i]);
+}
+
 /* sum_u sum_v (q_u . k_v) v_v over the keys seen, over n^power: the double sum itself. */
 TEST(test_linear_attention)
 {

@@ -3,6 +3,7 @@
 #include "analysis/vision/patch_values.h"
 #include "analysis/vision/perceptual.h"
 #include "infer/hidden_states.h"
+#include "io/json.h"
 #include "io/npz.h"
 #include "io_support.h"
 #include "vit_support.h"
@@ -120,11 +121,90 @@ TEST(states)
     check_states("classifier");
 }
 
-/* A token of distillation, none at all, no bias and a norm of what is read, factors of columns. */
+/* A token of distillation, none at all, no bias and a norm of what is read, factors of columns, and
+ * relative positions in the plane by a table of all layers, tables of each, or both. */
 TEST(states_of_other_classes)
 {
-    static const char *const name[] = {"deit", "ijepa", "clip", "siglip", "dinov2", "registers"};
-    assert_each(i, 0, 6, (check_states(name[i]), true));
+    static const char *const name[] = {"deit",      "ijepa", "clip",        "siglip",   "dinov2",
+                                       "registers", "beit",  "beit-shared", "beit-each"};
+    assert_each(i, 0, 9, (check_states(name[i]), true));
+}
+
+/* The sum of both tables is written and read again, as are factors that joined their matrices. */
+TEST_IN_DIR(beit_is_written_as_read)
+{
+    CS_AUTO(world) w = {0};
+    CS_AUTO(cs_model) again = {0};
+    const char *dir = in_dir(state, "model");
+    world_open_of(&w, "beit");
+    OK(cs_model_write(&w.model, dir));
+    OK(cs_model_read(dir, w.backend, false, &again));
+    const cs_params *a = &w.model.params, *b = &again.params;
+    assert_int_equal(a->count, b->count);
+    for (int64_t i = 0; i < a->count; ++i) {
+        const int64_t items = a->param[i].rows * a->param[i].cols;
+        CS_AUTO_FREE float *x = cs_alloc(2 * items, sizeof *x);
+        assert_non_null(x);
+        OK(cs_params_get(a, i, CS_PARAM_VALUE, x));
+        OK(cs_params_get(b, i, CS_PARAM_VALUE, x + items));
+        assert_memory_equal(x, x + items, (size_t)items * sizeof *x);
+    }
+}
+
+/* A GPU refuses distances in the plane, whatever the model's other parts are. */
+TEST(gpus_refuse_beit)
+{
+    CS_AUTO(cs_model) model = {0};
+    AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
+    backend->basic = true;
+    assert_fails(cs_model_read(FOLDER "beit-shared", backend, false, &model), CS_ERR_DEVICE,
+                 "does not run on cpu; give --device cpu");
+}
+
+/* The config.json of microsoft/beit-base-patch16-224, in the sizes of the golden model, and settings
+ * that are refused. */
+TEST(beit_published)
+{
+    static const char published[] =
+        "{'add_fpn': false, 'architectures': ['BeitForImageClassification'],"
+        " 'attention_probs_dropout_prob': 0.0, 'auxiliary_channels': 256,"
+        " 'auxiliary_concat_input': false, 'auxiliary_loss_weight': 0.4, 'auxiliary_num_convs': 1,"
+        " 'drop_path_rate': 0.1, 'hidden_act': 'gelu', 'hidden_dropout_prob': 0.0,"
+        " 'hidden_size': 16, 'id2label': {'0': 'tench', '1': 'goldfish'}, 'image_size': 8,"
+        " 'initializer_range': 0.02, 'intermediate_size': 8, 'layer_norm_eps': 1e-06,"
+        " 'layer_scale_init_value': 0.1, 'model_type': 'beit', 'num_attention_heads': 2,"
+        " 'num_channels': 3, 'num_hidden_layers': 2, 'out_indices': [3, 5, 7, 11],"
+        " 'patch_size': 2, 'pool_scales': [1, 2, 3, 6], 'semantic_loss_ignore_index': 255,"
+        " 'torch_dtype': 'float32', 'transformers_version': '4.11.0.dev0',"
+        " 'use_absolute_position_embeddings': false, 'use_auxiliary_head': true,"
+        " 'use_mask_token': false, 'use_mean_pooling': true, 'use_relative_position_bias': true,"
+        " 'use_shared_relative_position_bias': false, 'vocab_size': 8192}";
+    char text[sizeof published];
+    cs_model_config read, golden;
+    CS_AUTO_FREE char *unread = NULL;
+    json_auto_t *ours = NULL;
+    for (size_t i = 0; i < sizeof published; ++i) {
+        text[i] = (char)(published[i] == '\'' ? '"' : published[i]);
+    }
+    json_auto_t *theirs = json_loads(text, 0, NULL);
+    assert_non_null(theirs);
+    OK(cs_json_read(FOLDER "beit-each/config.json", &ours));
+    OK(cs_model_config_parse("published", theirs, &read));
+    OK(cs_model_config_parse("golden", ours, &golden));
+    OK(cs_config_unread(theirs, CS_ARCH_BEIT, &unread));
+    assert_null(unread);
+    json_auto_t *a = cs_model_config_json(&read), *b = cs_model_config_json(&golden);
+    assert_true(json_equal(a, b));
+    assert_int_equal(read.position.relative_buckets, 7 * 7 + 3);
+    OK(cs_json_set(theirs, "layer_scale_init_value", json_string("x")));
+    assert_fails(cs_model_config_parse("f", theirs, &read), CS_ERR_INPUT, "layer_scale_init_value");
+    OK(cs_json_set(theirs, "layer_scale_init_value", json_integer(0)));
+    OK(cs_json_set(theirs, "use_relative_position_bias", json_integer(1)));
+    assert_fails(cs_model_config_parse("f", theirs, &read), CS_ERR_INPUT,
+                 "'use_relative_position_bias' is not a boolean");
+    OK(cs_json_set(theirs, "use_relative_position_bias", json_false()));
+    OK(cs_json_set(theirs, "image_size", json_pack("[i,i]", 8, 8)));
+    assert_fails(cs_model_config_parse("f", theirs, &read), CS_ERR_INPUT, "image_size");
 }
 
 /* Outputs of the class token's last state. */

@@ -86,6 +86,7 @@ typedef struct {
     bool pictures; /* reads patches after `begins` tokens, by 2-d positions */
     int64_t begins;
     bool plain_patches; /* their projection has no bias */
+    bool keyless;       /* keys have no bias, of queries, keys and values */
     /* Names of the tokens of pictures: class, mask, distillation; NULL: none; "!": of one row, no box. */
     const char *token[3];
     bool places; /* reads position_embedding_type; else positions are absolute */

@@ -181,7 +181,7 @@ const cs_arch_row cs_arch_umt5 = {
     .name = "umt5",
     .class = "UMT5",
     .plain = {STACKS_PLAIN, .layer.activation = CS_ACT_GELU_TANH, .layer.gated = true,
-              .position.relative_each = true},
+              .position.relative_tables = CS_RELATIVE_EACH},
     .keys = {T5_KEYS, UMT5_OUTPUT},
     .tensors = {UMT5_TENSORS, T5_TENSORS},
 };

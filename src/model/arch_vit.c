@@ -319,6 +319,94 @@ const cs_arch_row cs_arch_dinov2 = {
     .tensors = {DINOV2_TENSORS, VIT_TENSORS},
 };
 
+static const cs_arch_key BEIT_KEYS[] = {
+    {"hidden_size", CS_KEY_INT, CS_AT(shape.width), 768},
+    {"num_hidden_layers", CS_KEY_INT, CS_AT(shape.layers), 12},
+    {"num_attention_heads", CS_KEY_INT, CS_AT(shape.heads), 12},
+    {"intermediate_size", CS_KEY_INT, CS_AT(shape.inner), 3072},
+    {"hidden_act", CS_KEY_ACT, CS_AT(layer.activation), 0},
+    {"hidden_dropout_prob", CS_KEY_REAL, CS_AT(training.dropout), 0},
+    {"attention_probs_dropout_prob", CS_KEY_REAL, CS_AT(training.attention_dropout), 0},
+    {"initializer_range", CS_KEY_REAL, CS_AT(training.init_range), 0.02},
+    {"layer_norm_eps", CS_KEY_REAL, CS_AT(layer.eps), 1e-12},
+    {"image_size", CS_KEY_INT, CS_AT(picture.height), 224},
+    {"patch_size", CS_KEY_INT, CS_AT(picture.patch), 16},
+    {"num_channels", CS_KEY_INT, CS_AT(picture.channels), 3},
+    {"use_mean_pooling", CS_KEY_BOOL, CS_AT(head.norm), 1},
+    /* beit_read */
+    {"use_absolute_position_embeddings use_relative_position_bias "
+     "use_shared_relative_position_bias layer_scale_init_value",
+     CS_KEY_PAST, 0, 0},
+    /* heads, a backbone, and training */
+    {"vocab_size use_mask_token drop_path_rate pool_scales use_auxiliary_head "
+     "auxiliary_loss_weight auxiliary_channels auxiliary_num_convs auxiliary_concat_input "
+     "semantic_loss_ignore_index add_fpn reshape_hidden_states out_features out_indices "
+     "stage_names segmentation_indices",
+     CS_KEY_PAST, 0, 0},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+/* Without a mean over patches the norm is that of the states; with it that of the pooler or, in
+ * models that predict codes, that of their head. */
+#define RELATIVE "relative_position_bias.relative_position_bias_table"
+static const cs_arch_tensor BEIT_TENSORS[] = {
+    {"relative", "!encoder." RELATIVE},
+    {"layer.N.relative", "!encoder.layer.N.attention.attention." RELATIVE},
+    {"layer.N.attention.factor", "!encoder.layer.N.lambda_1"},
+    {"layer.N.mlp.factor", "!encoder.layer.N.lambda_2"},
+    {"final_norm", "/beit.pooler.layernorm"},
+    {"final_norm", "/layernorm"},
+    {NULL, NULL},
+};
+
+static cs_status setting(const char *where, const json_t *json, const cs_arch_key *key, double *out)
+{
+    const json_t *value = json_object_get(json, key->key);
+    *out = key->absent;
+    return value ? cs_config_value(where, key, value, out) : CS_OK;
+}
+
+/* Which tables of positions there are, and whether columns have factors. */
+static cs_status beit_read(const char *where, const json_t *json, cs_model_config *config)
+{
+    static const cs_arch_key own[] = {
+        {"use_absolute_position_embeddings", CS_KEY_BOOL, 0, 0},
+        {"use_relative_position_bias", CS_KEY_BOOL, 0, 0},
+        {"use_shared_relative_position_bias", CS_KEY_BOOL, 0, 0},
+        {"layer_scale_init_value", CS_KEY_REAL, 0, 0.1},
+    };
+    enum { PLACES, EACH, SHARED, FACTOR, OWN };
+    double x[OWN];
+    cs_status status = vit_read(where, json, config);
+    for (int i = 0; i < OWN && status == CS_OK; ++i) {
+        status = setting(where, json, &own[i], &x[i]);
+    }
+    if (status != CS_OK) return status;
+    config->head.absent = true;
+    config->shape.vocab = 2;
+    config->picture.no_table = !(x[PLACES] > 0);
+    config->scale.layer = x[FACTOR] > 0;
+    config->position.relative_buckets = x[EACH] > 0 || x[SHARED] > 0 ? cs_plane_buckets(config) : 0;
+    config->position.relative_tables = !(x[EACH] > 0)  ? CS_RELATIVE_ONE
+                                       : x[SHARED] > 0 ? CS_RELATIVE_BOTH
+                                                       : CS_RELATIVE_EACH;
+    return CS_OK;
+}
+
+const cs_arch_row cs_arch_beit = {
+    READ_ROW,
+    .name = "beit",
+    .class = "Beit",
+    .prefix = "beit.",
+    .begins = 1,
+    .keyless = true,
+    .token = {"embeddings.cls_token", "embeddings.mask_token"},
+    .plain = {VIT_PLAIN_OF(2)},
+    .read = beit_read,
+    .keys = {BEIT_KEYS},
+    .tensors = {BEIT_TENSORS, VIT_TENSORS},
+};
+
 cs_status cs_position_waves(const cs_model_config *config, int64_t width, float *out)
 {
     CS_AUTO_FREE int32_t *order = NULL;

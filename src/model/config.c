@@ -194,6 +194,12 @@ int64_t cs_distance_rows(const cs_model_config *config)
     return 2 * config->position.distance_span - (config->position.distance_odd ? 1 : 0);
 }
 
+int64_t cs_plane_buckets(const cs_model_config *config)
+{
+    const cs_model_picture *p = &config->picture;
+    return (2 * (p->height / p->patch) - 1) * (2 * (p->width / p->patch) - 1) + 3;
+}
+
 /* --- classification --------------------------------------------------------------------------- */
 
 cs_readout cs_readout_of(cs_arch arch)
@@ -333,6 +339,10 @@ static cs_status relative(const cs_model_config *c, size_t *at)
                        (long long)n);
     }
     *at = CS_AT(position.relative_distance);
+    if (c->position.relative_distance == 0 && cs_arch_row_of(c->arch)->pictures &&
+        c->picture.patch > 0 && n == cs_plane_buckets(c)) {
+        return CS_OK;
+    }
     if (n != 0 &&
         (c->position.relative_distance <= n / 4 || c->position.relative_distance > 1 << 24)) {
         return cs_fail(

@@ -73,7 +73,8 @@
     X(CLIP_VISION_MODEL, clip_vision_model)                                                        \
     X(SIGLIP_VISION_MODEL, siglip_vision_model)                                                    \
     X(DINOV2_WITH_REGISTERS, dinov2_with_registers)                                                \
-    X(DINOV2, dinov2)
+    X(DINOV2, dinov2)                                                                              \
+    X(BEIT, beit)
 
 #define CS_ARCH_NUMBER(NAME, name) CS_ARCH_##NAME,
 typedef enum { CS_ARCHITECTURES(CS_ARCH_NUMBER) CS_ARCH_COUNT } cs_arch;
@@ -239,6 +240,10 @@ typedef struct {
     bool blind_queries;
 } cs_model_attention;
 
+/* Tables of relative positions: one for all layers, one of each layer, or both, whose sums the layers
+ * have once a file is read. */
+typedef enum { CS_RELATIVE_ONE, CS_RELATIVE_EACH, CS_RELATIVE_BOTH } cs_relative_tables;
+
 /* How positions enter in addition to their table. */
 typedef struct {
     /* Row of the first position in the table: the id of the padding token + 1 in roberta-*, else 0;
@@ -253,10 +258,10 @@ typedef struct {
     /* Rotary: the longest text that the model was made for, 0: unknown; rows of the decoder's
      * position table. */
     int64_t longest;
-    /* 0: no relative positions. Both sides have their buckets, whatever the masks are. */
+    /* 0: no relative positions. Both sides have their buckets, whatever the masks are.
+     * relative_distance 0: cs_plane_buckets, of positions in the plane of an image. */
     int64_t relative_buckets, relative_distance;
-    /* Each layer has a table of them; else all have one. */
-    bool relative_each;
+    cs_relative_tables relative_tables;
     /* DeBERTa: scores add products with vectors of 2 distance_span distances; 0: no. */
     int64_t distance_span;
     /* The table of vectors has no last row. */
@@ -326,6 +331,8 @@ typedef struct {
     char order[CS_ORDER_SIZE];
     /* Positions are fixed sines and cosines of the position in the plane; else learned. */
     bool sinusoidal;
+    /* There is no table of positions. */
+    bool no_table;
 } cs_model_picture;
 
 /* Settings that only training reads. */
@@ -437,6 +444,9 @@ bool cs_layer_is_local(const cs_model_config *config, int64_t layer);
 bool cs_layer_turns(const cs_model_config *config, int64_t layer);
 /* Rows of the table of distances. */
 int64_t cs_distance_rows(const cs_model_config *config);
+/* Relative positions in the plane of an image of h x w patches (BEiT): (2 h - 1) (2 w - 1)
+ * differences, and 3 of a class token: from it, to it, to itself. */
+int64_t cs_plane_buckets(const cs_model_config *config);
 /* Whether the class of the architecture predicts the next token. */
 bool cs_arch_causal(cs_arch arch);
 /* CS_ERR_USAGE names an architecture that is read and not trained. */

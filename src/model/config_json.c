@@ -456,6 +456,7 @@ static void read_classifier(const json_t *json, cs_model_config *config)
                  *number = json_object_get(json, "num_labels");
     const char *class = cs_arch_row_of(config->arch)->class;
     size_t begin = strlen(class);
+    if (cs_config_other_head(json)) return;
     if (name && strncmp(name, class, begin) == 0 &&
         strcmp(name + begin, classifier_of(config->arch)) == 0) {
         config->head.classes = json_object_size(labels) > 0 ? (int64_t)json_object_size(labels)

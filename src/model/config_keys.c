@@ -245,7 +245,9 @@ static cs_status check_positions(const char *where, const json_t *json, cs_arch 
 
 bool cs_config_other_head(const json_t *json)
 {
-    static const char *const head[] = {"ForTokenClassification", "ForMultipleChoice"};
+    static const char *const head[] = {"ForTokenClassification", "ForMultipleChoice",
+                                       "ForMaskedImageModeling", "ForSemanticSegmentation",
+                                       "BeitForImageClassification"};
     const char *name = json_string_value(json_array_get(json_object_get(json, "architectures"), 0));
     bool other = false;
     for (size_t i = 0; name && i < sizeof head / sizeof *head; ++i) {
@@ -289,6 +291,7 @@ cs_status cs_config_derived(const char *where, const json_t *json, const cs_mode
                 {CS_ARCH_FALCON, "head_dim", head},
                 {CS_ARCH_STABLELM, "head_dim", head},
                 {CS_ARCH_DEIT, "head_dim", head},
+                {CS_ARCH_BEIT, "head_dim", head},
                 {CS_ARCH_IJEPA, "head_dim", head},
                 {CS_ARCH_DINOV2, "head_dim", head},
                 {CS_ARCH_VIT, "head_dim", head},

@@ -153,9 +153,10 @@ static bool is_of_others(const cs_model_config *config, const cs_arch_tensor *ro
 {
     const bool gates = strstr(row->theirs, "in_proj_vg"),
                values = strstr(row->theirs, "in_proj_v}");
+    const bool pooler = strcmp(row->ours, "final_norm") == 0 && row->theirs[0] == '/';
     return (!config->layer.gated && pattern_of(row->theirs).parts == 2 &&
             strstr(row->ours, "mlp.in")) ||
-           (config->attention.gated ? values : gates);
+           (pooler && !config->head.norm) || (config->attention.gated ? values : gates);
 }
 
 int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
@@ -196,12 +197,16 @@ int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
     const int64_t kv_heads =
         config->shape.kv_heads > 0 ? config->shape.kv_heads : config->shape.heads;
     int64_t rows = vector ? param->cols : param->rows, first = 0;
+    const bool keyless = bias && cs_arch_row_of(config->arch)->keyless && strstr(ours, "qkv"),
+               free_norm = config->head.norm && p.outside && strcmp(ours, "final_norm") == 0;
     for (int part = 0; part < p.parts; ++part) {
         int64_t share = share_of(config, param->name, p.parts, part, rows);
         piece[part] =
             (cs_hf_piece){.transposed = p.transposed && !vector,
                           .by_head = p.by_head ? kv_heads : 0,
                           .queries = config->shape.heads / kv_heads,
+                          .optional = (keyless && part == 1) || free_norm,
+                          .fill = free_norm && !bias ? 1 : 0,
                           .swapped = p.swapped,
                           .vector = vector,
                           .head_width = p.of_heads ? cs_head_width(config) : 0,
@@ -271,6 +276,7 @@ bool cs_hf_ignored(const cs_model_config *config, const char *name)
                                        "embeddings.position_ids",
                                        "embeddings.token_type_ids",
                                        ".position_indices",
+                                       ".relative_position_index",
                                        ".inv_freq"};
     bool ignored = strstr(name, "pooler.") || strstr(name, "cls.seq_relationship.") ||
                    strstr(name, "sop_classifier.") || strstr(name, "discriminator_predictions.") ||

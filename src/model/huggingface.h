@@ -27,7 +27,8 @@ typedef struct {
     bool boxed;         /* three dimensions in the file, the first of size 1 */
     /* Four: rows x channels x patch x patch, whose columns are channels last here. */
     int64_t channels;
-    bool optional; /* files may lack it: then it is zero */
+    bool optional; /* files may lack it: then it is `fill` */
+    float fill;
     /* of the piece before it; files may lack it, but the class computes with it */
     bool copy;
     int64_t first, rows, cols;

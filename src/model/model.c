@@ -34,7 +34,9 @@ static bool is_basic(const cs_model_config *c)
            !(c->head.logit_cap > 0) && !(c->scale.embed > 0) && !(c->scale.residual > 0) &&
            !(c->scale.kept > 0) && !(c->head.scale > 0) && c->layer.entry == CS_ENTRY_NORMS &&
            !c->layer.no_gain && !c->layer.inner_norm && !c->layer.mixed && !c->attention.gated &&
-           !c->attention.inner_norm && !c->head.norm && !c->position.relative_each;
+           !c->attention.inner_norm && !c->head.norm &&
+           c->position.relative_tables == CS_RELATIVE_ONE &&
+           (c->position.relative_buckets == 0 || c->position.relative_distance > 0);
 }
 
 /* ALiBi's slopes (Press et al. 2022): 2^(-8 i / n), i = 1 .. n, for n the power of two not above the

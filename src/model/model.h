@@ -26,7 +26,7 @@
  *   layer.N.attention.output.weight .bias  d x q, 1 x d
  *   layer.N.attention.post.gain, mlp.post.gain  1 x d    sandwich
  *   layer.N.attention.query_norm.gain, key_norm.gain  1 x h  head_norm; of all heads: 1 x q, 1 x k
- *   layer.N.relative.table               relative_buckets x heads  relative_each, and decoder.layer.N
+ *   layer.N.relative.table               relative_buckets x heads  relative_tables, and decoder.layer.N
  *   layer.N.attention.mix, mlp.mix       1 x 2N + 2, 1 x 2N + 3  mixed; constant in training
  *   layer.N.mlp.norm.gain .bias    1 x d                 post_norm: of the sublayer's sum
  *   layer.N.mlp.in.weight .bias    f x d, 1 x f          gated: 2f rows, those activated first

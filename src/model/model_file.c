@@ -166,8 +166,8 @@ static cs_status read_piece(const weights *w, const cs_hf_piece *piece, float *p
         return CS_OK;
     }
     if (!entry && piece->optional) {
-        if (param) {
-            memset(param + piece->first * piece->cols, 0, (size_t)items * sizeof *param);
+        for (int64_t i = 0; param && i < items; ++i) {
+            param[piece->first * piece->cols + i] = piece->fill;
         }
         return CS_OK;
     }
@@ -215,6 +215,27 @@ static cs_status join_factors(const weights *w, const cs_param *p, float *param)
     return CS_OK;
 }
 
+/* The table of relative positions of all layers joins those of each, and is then zero. */
+static cs_status join_tables(const weights *w, const cs_param *p, float *param)
+{
+    const char *at = strstr(p->name, "relative.table");
+    const int64_t items = p->rows * p->cols;
+    if (!at) return CS_OK;
+    if (at == p->name) {
+        memset(param, 0, (size_t)items * sizeof *param);
+        return CS_OK;
+    }
+    const cs_param all = {.name = (char[]){"relative.table"}, .rows = p->rows, .cols = p->cols};
+    cs_hf_piece piece[CS_HF_PIECES];
+    CS_AUTO_FREE float *value = cs_alloc(items, sizeof *value);
+    (void)cs_hf_pieces(&w->config, &all, piece);
+    cs_status status = value ? read_piece(w, piece, value) : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < items && status == CS_OK; ++i) {
+        param[i] += value[i];
+    }
+    return status;
+}
+
 /* One parameter; NULL: checks its tensors alone. */
 static cs_status read_param(const weights *w, const cs_param *p, float *param)
 {
@@ -232,6 +253,8 @@ static cs_status read_param(const weights *w, const cs_param *p, float *param)
         status = read_piece(w, &piece[i], param);
     }
     if (status == CS_OK && param && w->config.scale.layer) status = join_factors(w, p, param);
+    if (status == CS_OK && param && w->config.position.relative_tables == CS_RELATIVE_BOTH)
+        status = join_tables(w, p, param);
     bool less_one = param && w->config.layer.gain_from_one && cs_has_suffix(p->name, ".gain");
     for (int64_t i = 0; i < p->cols && less_one; ++i) {
         param[i] += 1;

@@ -98,7 +98,7 @@ static void add_layer(table *t, const char *prefix, layer_shape s)
         add_parameter(t, 1, shared ? cs_head_width(c) : s.keys, false, "%sattention.key_norm.gain",
                       prefix);
     }
-    if (s.self && c->position.relative_each) {
+    if (s.self && c->position.relative_tables != CS_RELATIVE_ONE) {
         add_parameter(t, c->position.relative_buckets, c->shape.heads, true, "%srelative.table",
                       prefix);
     }
@@ -177,7 +177,7 @@ static void add_embedding(table *t, const cs_model_config *c)
     if (c->shape.extra_width > 0) {
         add_parameter(t, c->shape.width, c->shape.extra_width, true, "embed.extra.weight");
     }
-    if (c->shape.positions > 0) {
+    if (c->shape.positions > 0 && !c->picture.no_table) {
         add_positions(t, width, "embed.position");
     }
     if (c->shape.token_types > 0) {
@@ -192,8 +192,11 @@ static void add_embedding(table *t, const cs_model_config *c)
     if (c->attention.query_vector) {
         add_parameter(t, 1, c->shape.width, true, "query.start");
     }
-    if (c->position.relative_buckets > 0 && !c->position.relative_each) {
+    if (c->position.relative_buckets > 0 && c->position.relative_tables != CS_RELATIVE_EACH) {
         add_parameter(t, c->position.relative_buckets, c->shape.heads, true, "relative.table");
+        if (t->status == CS_OK)
+            t->params->param[t->params->count - 1].fixed =
+                c->position.relative_tables == CS_RELATIVE_BOTH;
     }
 }
 
@@ -254,7 +257,7 @@ static void add_decoder(table *t, const cs_model_config *c)
     if (cs_decoder_projects(c)) {
         add_linear(t, d->width, c->shape.width, true, "", "decoder.project");
     }
-    if (d->stack && !c->position.relative_each) {
+    if (d->stack && c->position.relative_tables == CS_RELATIVE_ONE) {
         add_parameter(t, c->position.relative_buckets, c->shape.heads, true,
                       "decoder.relative.table");
     }

@@ -91,6 +91,10 @@ typedef struct cs_network {
     struct {
         int rows, values, row;
     } kept;
+    /* Content rows in the plane of an image, as queries and as keys (cs_plane_buckets). */
+    struct {
+        int query, key;
+    } plane;
     /* Query rows: their row of the position table (two-stream, not blind), and their limits. */
     struct {
         int rows, position, lim;
@@ -128,6 +132,8 @@ typedef struct cs_network {
     int *hidden;
     /* Of cs_log_bucket. */
     int64_t distance_buckets, distance_most;
+    /* Patches in a row of an image, and the largest distance of two in its plane. */
+    int64_t plane_columns, plane_most;
     /* Of token dropout: cs_model_scale, and the mask token. */
     double kept_share;
     int32_t mask;

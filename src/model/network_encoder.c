@@ -100,6 +100,12 @@ int cs_emit_content(cs_emitter *e)
     if (cs_model_config_places(c)) {
         net->position = cs_graph_index(g, net->rows, "position");
     }
+    if (c->position.relative_buckets > 0 && c->position.relative_distance == 0) {
+        net->plane.query = cs_graph_index(g, net->rows, "plane query");
+        net->plane.key = cs_graph_index(g, net->rows, "plane key");
+        net->plane_columns = c->picture.width / c->picture.patch;
+        net->plane_most = (c->position.relative_buckets - 4) / 2;
+    }
     emit_places(e);
     int table[CS_EMBED_TABLES], index[CS_EMBED_TABLES], tables = 0;
     table[tables] = cs_emit_param(e, "", "embed.token");
@@ -114,7 +120,7 @@ int cs_emit_content(cs_emitter *e)
         table[tables] = cs_emit_param(e, "", "embed.type");
         index[tables++] = net->type;
     }
-    if (c->shape.positions > 0) {
+    if (c->shape.positions > 0 && !c->picture.no_table) {
         table[tables] = cs_emit_param(e, "", "embed.position");
         index[tables++] = net->position;
     }

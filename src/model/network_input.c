@@ -398,6 +398,21 @@ static void load_kept(const cs_batch *batch, const cs_network *network, cs_run *
     }
 }
 
+/* Positions in a plane whose differences are those of columns and rows together, and of the class
+ * token positions so far off that the differences are those of cs_relative_bucket's last buckets. */
+static void load_plane(const cs_batch *batch, const cs_network *network, cs_run *run)
+{
+    const int64_t columns = network->plane_columns, most = network->plane_most;
+    int32_t *query = cs_run_index(run, network->plane.query),
+            *key = cs_run_index(run, network->plane.key);
+    for (int64_t r = 0; r < batch->batch * batch->length; ++r) {
+        const int64_t patch = batch->position[r] - 1,
+                      at = most - patch / columns * (2 * columns - 1) - patch % columns;
+        query[r] = (int32_t)(patch < 0 ? 2 * most + 1 : at);
+        key[r] = (int32_t)(patch < 0 ? 3 * most + 2 : at);
+    }
+}
+
 cs_status cs_batch_load(const cs_batch *batch, const cs_network *network, double scale,
                         const double *mass, cs_run_key key, cs_run *run)
 {
@@ -441,6 +456,7 @@ cs_status cs_batch_load(const cs_batch *batch, const cs_network *network, double
                              batch->extra.values + b * batch->extra.width);
     }
     if (network->kept.values != CS_NONE) load_kept(batch, network, run);
+    if (network->plane.query != CS_NONE) load_plane(batch, network, run);
     if (network->loss.mass != CS_NONE) {
         cs_run_input_row(run, network->loss.mass, 0, mass);
     }

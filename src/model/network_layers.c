@@ -248,11 +248,12 @@ cs_attention_options cs_emit_masks(cs_emitter *e, int64_t number, int lim, int p
     }
     if (c->position.relative_buckets > 0 && position != CS_NONE) {
         char prefix[CS_PREFIX_SIZE] = "";
+        const bool each = c->position.relative_tables != CS_RELATIVE_ONE,
+                   plane = c->position.relative_distance == 0;
         o.table =
-            cs_emit_param(e, c->position.relative_each ? cs_emit_prefix(e, number, prefix) : prefix,
-                          "relative.table");
-        o.pos_q = position;
-        o.pos_k = e->net->position;
+            cs_emit_param(e, each ? cs_emit_prefix(e, number, prefix) : prefix, "relative.table");
+        o.pos_q = plane ? e->net->plane.query : position;
+        o.pos_k = plane ? e->net->plane.key : e->net->position;
         o.max_distance = c->position.relative_distance;
         o.bidirectional = true;
     }

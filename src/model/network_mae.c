@@ -92,7 +92,7 @@ static cs_stream layers(cs_emitter *e, int memory)
     }
     if (c->decoder.stack) {
         net->decoder.position = cs_graph_index(e->graph, net->decoder.rows, "decoder position");
-        if (!c->position.relative_each) {
+        if (c->position.relative_tables == CS_RELATIVE_ONE) {
             self.table = cs_emit_param(e, "", "decoder.relative.table");
         }
         self.pos_q = self.pos_k = net->decoder.position;
@@ -109,7 +109,7 @@ static cs_stream layers(cs_emitter *e, int memory)
         cs_layer layer = {.prefix = cs_emit_prefix(e, l, prefix), .width = c->decoder.width};
         if (has_self(c)) {
             layer.attention = self;
-            if (c->position.relative_each) {
+            if (c->position.relative_tables == CS_RELATIVE_EACH) {
                 layer.attention.table = cs_emit_param(e, prefix, "relative.table");
             }
             layer.narrow = last && !has_cross(c);

@@ -101,7 +101,7 @@ def check(model):
         return f"the class reads {', '.join(sorted(missing))}, cospec does not" if missing else None
 
 
-usual = ["pictures/vit", "pictures/mae", "pictures/deit", "pictures/ijepa", "pictures/dinov2"] + sorted(f"models/{n}" for n in os.listdir(f"{GOLDEN}/models")
+usual = ["pictures/vit", "pictures/mae", "pictures/deit", "pictures/ijepa", "pictures/dinov2", "pictures/beit"] + sorted(f"models/{n}" for n in os.listdir(f"{GOLDEN}/models")
                                                   if not re.search("switched|relative|yarn|dynamic|llama3|untied", n))
 reads = {}
 for model in usual:

@@ -319,10 +319,22 @@ def dinov2(d):
     return vision(d, mlp_ratio=d.of(1, 2, 4), qkv_bias=d.coin(), use_swiglu_ffn=d.coin())
 
 
+def beit(d):
+    """With every kind of positions, factors of columns or none, states with the final norm or without."""
+    return vision(d, intermediate_size=int(d.rng.integers(5, 30)), use_absolute_position_embeddings=d.coin(), use_relative_position_bias=d.coin(),
+                  use_shared_relative_position_bias=d.coin(), layer_scale_init_value=d.of(0.0, 0.1, 1.0), use_mean_pooling=d.coin(),
+                  use_mask_token=d.coin(), drop_path_rate=d.of(0.0, 0.2), vocab_size=d.of(8192, 11), hidden_dropout_prob=d.of(0.0, 0.1),
+                  attention_probs_dropout_prob=d.of(0.0, 0.1), pool_scales=d.of([1, 2], [1, 2, 3, 6]), use_auxiliary_head=d.coin(),
+                  auxiliary_loss_weight=d.real(0.1, 1), auxiliary_channels=d.of(2, 256), auxiliary_num_convs=d.of(1, 2),
+                  auxiliary_concat_input=d.coin(), semantic_loss_ignore_index=d.of(0, 255), reshape_hidden_states=d.coin(),
+                  **d.of({}, {"out_indices": [0, 1]}, {"segmentation_indices": [1]}))
+
+
 FAMILY = {
     "deit": ("DeiTModel", vit_like), "ijepa": ("IJepaModel", vit_like), "clip_vision_model": ("CLIPVisionModel", tower),
     "siglip_vision_model": ("SiglipVisionModel", tower), "dinov2": ("Dinov2Model", dinov2),
     "dinov2_with_registers": ("Dinov2WithRegistersModel", lambda d: {**dinov2(d), "num_register_tokens": d.of(0, 1, 4)}),
+    "beit": ("BeitModel", beit),
     "llama": ("LlamaForCausalLM", llama), "mpnet": ("MPNetForMaskedLM", mpnet), "esm": ("EsmForMaskedLM", esm), "nomic_bert": ("NomicBertForMaskedLM", nomic), "gpt_neo": ("GPTNeoForCausalLM", gpt_neo),
     "gpt_bigcode": ("GPTBigCodeForCausalLM", gpt_bigcode), "falcon": ("FalconForCausalLM", falcon),
     **{kind: (None, functools.partial(babylm, kind)) for kind in babylm_models.FILES},
@@ -334,7 +346,7 @@ FAMILY = {
     "cohere": ("CohereForCausalLM", cohere), "glm4": ("Glm4ForCausalLM", glm4), "ernie4_5": ("Ernie4_5ForCausalLM", ernie),
     "phi3": ("Phi3ForCausalLM", phi3),
 }
-PICTURES = ("DeiTModel", "IJepaModel", "CLIPVisionModel", "SiglipVisionModel", "Dinov2Model", "Dinov2WithRegistersModel")
+PICTURES = ("DeiTModel", "IJepaModel", "CLIPVisionModel", "SiglipVisionModel", "Dinov2Model", "Dinov2WithRegistersModel", "BeitModel")
 WHOLE = ("llama", "phi3")  # by the length of the text, which padding changes in transformers
 LARGEST, OWN = {}, {}
 PAGE = """# Published models against their reference code

@@ -40,7 +40,12 @@ TOWERS = {
     "dinov2": (transformers.Dinov2Model, transformers.Dinov2Config(**{k: v for k, v in SIZES.items() if k != "intermediate_size"}, mlp_ratio=1,
                                                                   use_swiglu_ffn=True)),
     "registers": (transformers.Dinov2WithRegistersModel, transformers.Dinov2WithRegistersConfig(
-        **{k: v for k, v in SIZES.items() if k != "intermediate_size"}, mlp_ratio=1, num_register_tokens=2))}
+        **{k: v for k, v in SIZES.items() if k != "intermediate_size"}, mlp_ratio=1, num_register_tokens=2)),
+    "beit": (transformers.BeitForMaskedImageModeling, transformers.BeitConfig(
+        **FEW, vocab_size=5, use_relative_position_bias=True, use_shared_relative_position_bias=True, use_absolute_position_embeddings=True)),
+    "beit-shared": (transformers.BeitModel, transformers.BeitConfig(
+        **FEW, use_shared_relative_position_bias=True, use_mask_token=True, use_mean_pooling=False, layer_scale_init_value=0.0)),
+    "beit-each": (transformers.BeitForImageClassification, transformers.BeitConfig(**FEW, use_relative_position_bias=True))}
 
 
 def make(model, folder):
@@ -69,7 +74,7 @@ def reference(model, pixels):
             noise = torch.rand(len(x), 16, generator=torch.Generator().manual_seed(2)).double()
             out = model(x, noise=noise)
             return {"hidden": out.mask.numpy().astype(np.int64), "predicted": out.logits.numpy()}
-        base = getattr(model, "vit", model)
+        base = getattr(model, model.base_model_prefix, model)
         out = base(x, output_hidden_states=True)
         states = [*out.hidden_states[:-1], out.last_hidden_state]
         made = {"states": torch.stack(states).numpy()}
