@@ -2,11 +2,13 @@
 """Values of the studies of predictors (plots/predictors.json, plots/predictors-synthetic.json), from the folder of a run.
 
     predictors.py collect STUDY.json FOLDER VALUES.csv.xz
+    predictors.py pairs VALUES.csv.xz RUN PAIRS.csv
 
-Writes one row for each number of a finished step: run (a, b, c; empty: a property of the objective), language (of
+collect writes one row for each number of a finished step: run (a, b, c; empty: a property of the objective), language (of
 synthetic corpora), object, kept, seed, role (prediction, outcome, loss, baseline), quantity, value, and se, low, high where
-the step has them. A folder whose study is not finished gives the rows of its finished objects. The standard library
-suffices.
+the step has them. A folder whose study is not finished gives the rows of its finished objects. pairs
+writes the points of the figures of run RUN, for `cospec plot predicted PAIRS.csv`: sum of sigma^4 and mean number of tokens in
+the context (across) against fine-tuning. The standard library suffices.
 """
 import csv
 import io
@@ -177,7 +179,28 @@ def write(rows, path):
     os.replace(path + ".part", path)
 
 
+def pairs(path, run):
+    with lzma.open(path, "rt", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for language in sorted({row["language"] for row in rows}):
+        for quantity, words in (("sum4", "sum of sigma^4"), ("context-tokens", "mean tokens in the context")):
+            of = {row["object"]: row["value"] for row in rows
+                  if (row["run"], row["language"], row["quantity"]) == ("", language, quantity)}
+            for row in rows:
+                if (row["run"], row["language"], row["seed"]) == (run, language, "0") and row["object"] in of and \
+                        row["quantity"] in ("finetune", "finetune-wordnet"):
+                    yield {"series": words + (language and f", {language}"), "outcome": "Matthews correlation, fine-tuned",
+                           "object": row["object"] + " blind" * (row["position"] == "blind"), "x": of[row["object"]],
+                           "y": row["value"], "y_sd": ""}
+
+
 def main(argv):
+    if len(argv) == 5 and argv[1] == "pairs":
+        with open(argv[4], "w", newline="") as file:
+            writer = csv.DictWriter(file, ("series", "outcome", "object", "x", "y", "y_sd"), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(pairs(argv[2], argv[3]))
+        return
     if len(argv) != 5 or argv[1] != "collect":
         sys.exit(__doc__.split("\n\n")[1])
     with open(argv[2]) as file:

@@ -8,7 +8,9 @@ left out, and objectives of equal sum sigma^4 count as one, with the mean of the
 
     run, language     a: natural shares; b: one predicted token in ten; c: equal matrices
     family            primary: its own permutation test, with Holm's method over the primary outcomes; secondary: max-T over
-                      all secondary predictors and outcomes
+                      all secondary predictors and outcomes; length: the primary predictors of the matrix with the log mean
+                      number of tokens in the context held fixed. The family length was added after the synthetic languages
+                      had been seen, and before any test on text
     predictor, outcome, given (held fixed), objects
     r, r_low, r_high  Pearson (of residuals where something is held fixed) with its 95 % interval by Fisher's z
     rho, rho_low, rho_high    Spearman, with the interval of Bonett and Wright (2000)
@@ -216,6 +218,15 @@ def test_run(entries, run, kind, draws, rng):
                              given=name, p=own_p(x, y, fixed, draws, rng)))
         for row, p in zip(rows, holm([row["p"] for row in rows])):
             yield dict(row, p_adjusted=p)
+    length = column(entries, "context-tokens")
+    if np.isfinite(length).all() and np.ptp(length) > 0:
+        for predictor in predictors:
+            x = column(entries, predictor)
+            rows = [dict(describe(x, column(entries, outcome), length, kinds), run=run, family="length", predictor=predictor,
+                         outcome=outcome, given="context-tokens", p=own_p(x, column(entries, outcome), length, draws, rng))
+                    for outcome in outcomes]
+            for row, p in zip(rows, holm([row["p"] for row in rows])):
+                yield dict(row, p_adjusted=p)
     x = {name: column(entries, name) for name in SECONDARY[kind]}
     x = {name: values for name, values in x.items() if np.isfinite(values).all() and np.ptp(values) > 0}
     y = {name: column(entries, name) for name in OUTCOMES[kind]}
