@@ -33,6 +33,26 @@ TEST(ssim_closed_forms)
 
 /* --- the linear predictor --- */
 
+typedef struct {
+    const float *x;
+    int64_t width;
+} matrix;
+
+static cs_status read_row(void *ctx, int64_t row, float *to)
+{
+    const matrix *m = ctx;
+    memcpy(to, m->x + row * m->width, (size_t)m->width * sizeof *to);
+    return CS_OK;
+}
+
+static cs_status fit_rows(const float *x, int64_t count, int64_t width, const uint8_t *left_out,
+                          int threads, cs_linear_fill *out)
+{
+    matrix m = {x, width};
+    const cs_fill_rows rows = {read_row, &m, count, width};
+    return cs_linear_fill_fit(&rows, left_out, threads, out);
+}
+
 /* Four rows of mean (1, 2), variances 1 and 4, covariance 1: E(x2 | x1) = 2 + (x1 - 1) / (1 + r 2.5). */
 TEST(linear_prediction_of_two)
 {
@@ -42,7 +62,7 @@ TEST(linear_prediction_of_two)
     const float x[] = {3, 100};
     const double ridge = 0.1;
     float to[2];
-    AUTO_OK(cs_linear_fill, f, cs_linear_fill_fit(rows, 5, 2, out, 1, &f));
+    AUTO_OK(cs_linear_fill, f, fit_rows(rows, 5, 2, out, 1, &f));
     assert_true(fabs(f.mean[0] - 1) < 1e-6 && fabs(f.mean[1] - 2) < 1e-6);
     assert_true(fabs(f.variance - 2.5) < 1e-6);
     OK(cs_linear_fill_of(&f, 1, &ridge, hidden, x, to));
@@ -66,7 +86,7 @@ TEST(linear_prediction_of_a_line)
         }
     }
     for (int threads = 1; threads < 3; ++threads) {
-        AUTO_OK(cs_linear_fill, f, cs_linear_fill_fit(rows, N, D, NULL, threads, &f));
+        AUTO_OK(cs_linear_fill, f, fit_rows(rows, N, D, NULL, threads, &f));
         OK(cs_linear_fill_of(&f, 1, &ridge, hidden, rows, to));
         assert_each(j, 0, D, fabs((double)to[j] - (double)rows[j]) < 1e-3);
     }
@@ -90,8 +110,8 @@ TEST(linear_prediction_of_many)
             wide[i * MANY + j] = narrow[i * D + j] = (float)(j + t + 0.5 * cs_rng_normal(&rng));
         }
     }
-    AUTO_OK(cs_linear_fill, f, cs_linear_fill_fit(narrow, N, D, out, 1, &f));
-    AUTO_OK(cs_linear_fill, g, cs_linear_fill_fit(wide, N, MANY, out, 1, &g));
+    AUTO_OK(cs_linear_fill, f, fit_rows(narrow, N, D, out, 1, &f));
+    AUTO_OK(cs_linear_fill, g, fit_rows(wide, N, MANY, out, 1, &g));
     assert_true(f.covariance.data && !g.covariance.data && g.sample == N - 1);
     OK(cs_linear_fill_of(&f, 2, ridge, hidden, narrow, few));
     OK(cs_linear_fill_of(&g, 2, scaled, hidden, wide, many));

@@ -56,7 +56,9 @@ static void hash_texts(cs_hasher *h, const cs_texts *t)
     cs_hasher_add(h, t->type, (size_t)tokens * sizeof *t->type);
     cs_hasher_add(h, t->value, (size_t)t->count * sizeof *t->value);
     if (t->place) cs_hasher_add(h, t->place, (size_t)t->count * sizeof *t->place);
-    if (t->real) {
+    if (t->corpus) {
+        cs_hasher_add(h, t->corpus->real_sha256, sizeof t->corpus->real_sha256);
+    } else if (t->real) {
         cs_hasher_add(h, t->real, (size_t)((tokens - t->count) * t->real_width) * sizeof *t->real);
     }
 }

@@ -9,51 +9,80 @@
 #include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
+#include "base/threads.h"
 #include "base/vector_ops.h"
 #include "linalg/gram.h"
 
 void cs_linear_fill_free(cs_linear_fill *fill)
 {
-    CS_FREE_FIELDS(fill, mean, row);
+    CS_FREE_FIELDS(fill, mean, rows);
     cs_dense_free(&fill->covariance);
     *fill = (cs_linear_fill){0};
 }
 
-static cs_status find_mean(const float *rows, int64_t count, const uint8_t *left_out,
-                           cs_linear_fill *f, int64_t *used)
+/* --- the fit ---------------------------------------------------------------------------------- */
+
+enum { AT_ONCE = 4096, WIDE_AT_ONCE = 64 }; /* rows of a block; the first is that of Gram sums */
+
+/* The rows that are used, in blocks that are read in parallel. */
+typedef struct {
+    const cs_fill_rows *rows;
+    int64_t used, *row;
+    int64_t at_once, first, count; /* of the block */
+    float *block;
+} reading;
+
+static cs_status read_row(void *ctx, int64_t k)
 {
-    f->mean = cs_calloc(f->width, sizeof *f->mean);
-    if (!f->mean) return CS_ERR_MEMORY;
-    *used = 0;
-    for (int64_t i = 0; i < count; ++i) {
-        if (left_out && left_out[i]) {
-            continue;
-        }
-        *used += 1;
-        for (int64_t j = 0; j < f->width; ++j) {
-            f->mean[j] += (double)rows[i * f->width + j];
-        }
-    }
-    if (*used == 0) {
-        return cs_fail(CS_ERR_INPUT, "no picture to average");
-    }
-    cs_divide(f->width, (double)*used, f->mean);
-    return CS_OK;
+    const reading *r = ctx;
+    return r->rows->read(r->rows->ctx, r->row[r->first + k], r->block + k * r->rows->width);
 }
 
-static cs_status find_covariance(const float *rows, int64_t count, const uint8_t *left_out,
-                                 int threads, cs_linear_fill *f)
+static cs_status read_block(reading *r, int64_t first, int threads)
+{
+    r->first = first;
+    r->count = cs_least(r->at_once, r->used - first);
+    return cs_parallel(r->count, threads, read_row, r);
+}
+
+static cs_status choose_rows(const cs_fill_rows *rows, const uint8_t *left_out, reading *r)
+{
+    *r = (reading){.rows = rows};
+    r->row = cs_alloc(cs_most(rows->count, 1), sizeof *r->row);
+    for (int64_t i = 0; r->row && i < rows->count; ++i) {
+        if (!left_out || !left_out[i]) r->row[r->used++] = i;
+    }
+    const int64_t most = rows->width <= CS_LINEAR_FILL_MOST ? AT_ONCE : WIDE_AT_ONCE;
+    r->at_once = cs_least(most, cs_most(r->used, 1));
+    r->block = cs_alloc(r->at_once * rows->width, sizeof *r->block);
+    if (!r->row || !r->block) return CS_ERR_MEMORY;
+    return r->used > 0 ? CS_OK : cs_fail(CS_ERR_INPUT, "no picture to average");
+}
+
+static void add_to_mean(const reading *r, cs_linear_fill *f)
+{
+    for (int64_t i = 0; i < r->count; ++i) {
+        for (int64_t j = 0; j < f->width; ++j) {
+            f->mean[j] += (double)r->block[i * f->width + j];
+        }
+    }
+}
+
+/* Mean and covariance. */
+static cs_status fit_narrow(reading *r, int threads, cs_linear_fill *f)
 {
     const cs_gram_options options = {.wide = true, .shift = true, .threads = threads};
-    const cs_rows all = cs_rows_of_f32(count, f->width, rows, "pictures");
     CS_AUTO(cs_gram) gram = {0};
     int64_t n = 0;
-    CS_AUTO_FREE int32_t *group = cs_alloc(count, sizeof *group);
-    cs_status status = group ? cs_gram_init(f->width, 1, &options, &gram) : CS_ERR_MEMORY;
-    for (int64_t i = 0; group && i < count; ++i) {
-        group[i] = left_out && left_out[i] ? -1 : 0;
+    cs_status status = cs_gram_init(f->width, 1, &options, &gram);
+    for (int64_t at = 0; at < r->used && status == CS_OK; at += r->count) {
+        status = read_block(r, at, threads);
+        if (status != CS_OK) return status;
+        const cs_rows block = cs_rows_of_f32(r->count, f->width, r->block, "pictures");
+        add_to_mean(r, f);
+        status = cs_gram_add(&gram, &block, NULL, &options);
     }
-    if (status == CS_OK) status = cs_gram_add(&gram, &all, group, &options);
+    cs_divide(f->width, (double)r->used, f->mean);
     if (status == CS_OK) status = cs_gram_total(&gram, NULL, true, &f->covariance, &n);
     for (int64_t j = 0; j < f->width && status == CS_OK; ++j) {
         cs_divide(f->width, (double)n, f->covariance.data + j * f->covariance.ld);
@@ -62,43 +91,52 @@ static cs_status find_covariance(const float *rows, int64_t count, const uint8_t
     return status;
 }
 
-/* Which rows stand for all, and the mean variance of all. */
-static cs_status choose_sample(const float *rows, int64_t count, const uint8_t *left_out,
-                               int64_t used, cs_linear_fill *f)
+/* Mean, mean variance, and the rows that stand for all. */
+static cs_status fit_wide(reading *r, int threads, cs_linear_fill *f)
 {
-    f->row = cs_alloc(cs_least(used, CS_LINEAR_FILL_SAMPLE), sizeof *f->row);
-    if (!f->row) return CS_ERR_MEMORY;
-    f->rows = rows;
-    f->sample = cs_least(used, CS_LINEAR_FILL_SAMPLE);
-    for (int64_t i = 0, k = 0, n = 0; i < count; ++i) {
-        if (left_out && left_out[i]) {
-            continue;
-        }
-        if (n < f->sample && k++ == n * used / f->sample) {
-            f->row[n++] = i;
-        }
-        double sum = 0;
-        for (int64_t j = 0; j < f->width; ++j) {
-            const double e = (double)rows[i * f->width + j] - f->mean[j];
-            sum += e * e;
-        }
-        f->variance += sum / (double)f->width / (double)used;
+    int64_t n = 0;
+    cs_status status = CS_OK;
+    f->sample = cs_least(r->used, CS_LINEAR_FILL_SAMPLE);
+    f->rows = cs_alloc(f->sample * f->width, sizeof *f->rows);
+    if (!f->rows) return CS_ERR_MEMORY;
+    for (int64_t at = 0; at < r->used && status == CS_OK; at += r->count) {
+        status = read_block(r, at, threads);
+        if (status == CS_OK) add_to_mean(r, f);
     }
-    return CS_OK;
+    cs_divide(f->width, (double)r->used, f->mean);
+    for (int64_t at = 0; at < r->used && status == CS_OK; at += r->count) {
+        status = read_block(r, at, threads);
+        for (int64_t i = 0; i < r->count && status == CS_OK; ++i) {
+            const float *row = r->block + i * f->width;
+            if (n < f->sample && at + i == n * r->used / f->sample)
+                memcpy(f->rows + n++ * f->width, row, (size_t)f->width * sizeof *row);
+            double sum = 0;
+            for (int64_t j = 0; j < f->width; ++j) {
+                const double e = (double)row[j] - f->mean[j];
+                sum += e * e;
+            }
+            f->variance += sum / (double)f->width / (double)r->used;
+        }
+    }
+    return status;
 }
 
-cs_status cs_linear_fill_fit(const float *rows, int64_t count, int64_t width,
-                             const uint8_t *left_out, int threads, cs_linear_fill *out)
+cs_status cs_linear_fill_fit(const cs_fill_rows *rows, const uint8_t *left_out, int threads,
+                             cs_linear_fill *out)
 {
-    cs_linear_fill f = {.width = width};
-    int64_t used = 0;
-    cs_status status = find_mean(rows, count, left_out, &f, &used);
-    if (status == CS_OK && width <= CS_LINEAR_FILL_MOST)
-        status = find_covariance(rows, count, left_out, threads, &f);
-    if (status == CS_OK && width > CS_LINEAR_FILL_MOST)
-        status = choose_sample(rows, count, left_out, used, &f);
+    cs_linear_fill f = {.width = rows->width};
+    reading r = {0};
+    cs_status status = choose_rows(rows, left_out, &r);
+    f.mean = cs_calloc(f.width, sizeof *f.mean);
+    if (status == CS_OK && !f.mean) status = CS_ERR_MEMORY;
+    if (status == CS_OK)
+        status = f.width <= CS_LINEAR_FILL_MOST ? fit_narrow(&r, threads, &f)
+                                                : fit_wide(&r, threads, &f);
+    CS_FREE_FIELDS(&r, row, block);
     return CS_DELIVER(status, out, f, cs_linear_fill_free);
 }
+
+/* --- a filling -------------------------------------------------------------------------------- */
 
 /* The lower factor of an n x n matrix over its lower triangle, by rows. */
 static bool factor(int64_t n, double *a)
@@ -171,7 +209,7 @@ static cs_status find_kernel(const cs_linear_fill *f, int64_t seen, const int64_
             const int64_t j = at[first + k];
             const double mean = f->mean[j], shift = (double)x[j] - mean;
             for (int64_t i = 0; i < n; ++i) {
-                const double z = (double)f->rows[f->row[i] * f->width + j] - mean;
+                const double z = (double)f->rows[i * f->width + j] - mean;
                 panel[k * n + i] = z;
                 product[i] += z * shift;
             }
@@ -207,7 +245,7 @@ static cs_status fill_by_sample(const cs_linear_fill *f, int64_t ridges, const d
         }
         memcpy(y, f->mean, (size_t)f->width * sizeof *y);
         for (int64_t i = 0; i < n; ++i) {
-            const float *row = f->rows + f->row[i] * f->width;
+            const float *row = f->rows + i * f->width;
             for (int64_t j = 0; j < f->width; ++j) {
                 y[j] += b[i] * ((double)row[j] - f->mean[j]);
             }

@@ -24,16 +24,23 @@ typedef struct {
     double *mean;        /* width */
     cs_dense covariance; /* width x width; none where width is above CS_LINEAR_FILL_MOST */
     double variance;     /* mean of its diagonal */
-    const float *rows;   /* borrowed; NULL: the covariance is there */
-    int64_t sample, *row;
+    float *rows;         /* sample x width; NULL: the covariance is there */
+    int64_t sample;
 } cs_linear_fill;
 
-/* rows: count x width values, borrowed until the fill is freed; left_out[i] != 0 (NULL: none): row i
- * is not used. Covariance: divided by the number of rows. Bits do not depend on threads.
- * CS_ERR_INPUT: no row; CS_ERR_MEMORY. count width^2 flops, 8 width^2 bytes and about the same for
- * scratch; above CS_LINEAR_FILL_MOST values O(count width). */
-cs_status cs_linear_fill_fit(const float *rows, int64_t count, int64_t width,
-                             const uint8_t *left_out, int threads,
+/* Vectors that are read when they are needed: `read` writes the width values of one; several threads
+ * call it. */
+typedef struct {
+    cs_status (*read)(void *ctx, int64_t row, float *to);
+    void *ctx;
+    int64_t count, width;
+} cs_fill_rows;
+
+/* left_out[i] != 0 (NULL: none): row i is not used. Covariance: divided by the number of rows. Bits
+ * do not depend on threads. CS_ERR_INPUT: no row; CS_ERR_MEMORY; errors of `read`. Rows are read
+ * once: count width^2 flops, 8 width^2 bytes and about the same for scratch; above
+ * CS_LINEAR_FILL_MOST values twice: O(count width) and the memory of the sample. */
+cs_status cs_linear_fill_fit(const cs_fill_rows *rows, const uint8_t *left_out, int threads,
                              cs_linear_fill *out) CS_MUST_CHECK;
 void cs_linear_fill_free(cs_linear_fill *fill);
 

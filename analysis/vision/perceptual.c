@@ -11,7 +11,7 @@
 #include "base/vector_ops.h"
 #include "infer/text_features.h"
 
-enum { AT_ONCE = 64, DRAWS = 4 };
+enum { DRAWS = 4 };
 
 cs_status cs_perceptual_check(const cs_model_text *classifier, const cs_images *like)
 {
@@ -38,8 +38,8 @@ typedef struct {
 static cs_status states_of(const walk *w, int64_t count, const float *values, float **out)
 {
     const int64_t picture = w->like->height * w->like->width * w->like->channels;
-    uint8_t held_out[AT_ONCE] = {0};
-    int32_t label[AT_ONCE];
+    uint8_t held_out[CS_PERCEPTUAL_PASS] = {0};
+    int32_t label[CS_PERCEPTUAL_PASS];
     CS_AUTO(cs_corpus) corpus = {0};
     CS_AUTO_FREE float *value = cs_alloc(count * picture, sizeof *value);
     CS_AUTO_FREE uint8_t *pixel =
@@ -113,9 +113,9 @@ cs_status cs_perceptual(cs_model_text *classifier, const cs_images *like, int64_
         layer[l] = l + 1; /* 0 is before the first block */
     }
     w.hidden.layer = layer;
-    for (int64_t i = 0; i < count && status == CS_OK; i += AT_ONCE) {
-        status = compare(&w, cs_least(AT_ONCE, count - i), a + i * picture, b + i * picture,
-                         distance + i);
+    for (int64_t i = 0; i < count && status == CS_OK; i += CS_PERCEPTUAL_PASS) {
+        status = compare(&w, cs_least(CS_PERCEPTUAL_PASS, count - i), a + i * picture,
+                         b + i * picture, distance + i);
     }
     return status;
 }

@@ -14,6 +14,8 @@
 #include "image/images.h"
 #include "infer/model_text.h"
 
+enum { CS_PERCEPTUAL_PASS = 64 }; /* images of a forward pass */
+
 /* CS_ERR_USAGE: a model that does not classify images, or images of other sizes than those of
  * `like`. */
 cs_status cs_perceptual_check(const cs_model_text *classifier, const cs_images *like) CS_MUST_CHECK;

@@ -6,6 +6,8 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/threads.h"
+#include "text/vectors.h"
 
 typedef struct {
     int64_t rows, columns, down, across; /* patches, cells */
@@ -76,4 +78,35 @@ cs_status cs_picture_features(cs_model *model, const cs_corpus *corpus,
     if (status == CS_OK && pooling == CS_PICTURE_CELLS)
         status = pool_cells(&g, model->config.shape.width, options->layers * corpus->documents, x);
     return CS_DELIVER(status, out, x, cs_drop);
+}
+
+/* --- pixels ----------------------------------------------------------------------------------- */
+
+typedef struct {
+    const cs_corpus *corpus;
+    const uint8_t *keep;
+    float *to;
+} reading;
+
+static cs_status read_image(void *ctx, int64_t d)
+{
+    const reading *r = ctx;
+    const cs_corpus *c = r->corpus;
+    const int64_t first = c->doc_ptr[d];
+    return r->keep && !r->keep[d]
+               ? CS_OK
+               : cs_vectors_take((void *)(uintptr_t)c, first, c->doc_ptr[d + 1] - first, 0, 0,
+                                 r->to + first * c->real_width);
+}
+
+cs_status cs_picture_pixels(const cs_corpus *corpus, const uint8_t *keep, int threads, float **out)
+{
+    const int64_t values = corpus->tokens * corpus->real_width;
+    cs_status status = cs_mem_check(4.0 * (double)values, NULL, "%s: pixels of %lld images take",
+                                    corpus->name, (long long)corpus->documents);
+    if (status != CS_OK) return status;
+    float *made = cs_calloc(values, sizeof *made);
+    reading job = {corpus, keep, made};
+    status = made ? cs_parallel(corpus->documents, threads, read_image, &job) : CS_ERR_MEMORY;
+    return CS_DELIVER(status, out, made, cs_drop);
 }

@@ -34,3 +34,9 @@ int64_t cs_picture_width(const cs_model_config *config, cs_picture_pooling pooli
 cs_status cs_picture_features(cs_model *model, const cs_corpus *corpus,
                               const cs_hidden_options *options, cs_picture_pooling pooling,
                               float **out) CS_MUST_CHECK;
+
+/* The vectors of a corpus of images that are decoded when they are read, of the images with keep[i]
+ * (NULL: all) and 0 of the others: tokens x real_width, in fresh memory. threads: 0: cs_threads().
+ * CS_ERR_MEMORY; errors of cs_images_read. */
+cs_status cs_picture_pixels(const cs_corpus *corpus, const uint8_t *keep, int threads,
+                            float **out) CS_MUST_CHECK;

@@ -68,24 +68,23 @@ static cs_status check_reader(const cs_patch_reader *reader, const cs_images *m,
 }
 
 /* Pictures of the side to reconstruct, `limit` of them at random, in order. */
-static cs_status choose(const cs_corpus *c, const cs_reconstruct_options *o, cs_reconstruction *r)
+static cs_status choose(const cs_images *m, const cs_reconstruct_options *o, cs_reconstruction *r)
 {
     int64_t held = 0;
-    for (int64_t i = 0; i < c->documents; ++i) {
-        held += c->held_out[i] != 0;
+    for (int64_t i = 0; i < m->count; ++i) {
+        held += m->held_out[i] != 0;
     }
     const bool all = held == 0;
-    int64_t left = all ? c->documents : held,
-            wanted = o->limit > 0 ? cs_least(o->limit, left) : left;
+    int64_t left = all ? m->count : held, wanted = o->limit > 0 ? cs_least(o->limit, left) : left;
     r->picture = cs_alloc(cs_most(wanted, 1), sizeof *r->picture);
     if (!r->picture) return CS_ERR_MEMORY;
     cs_rng rng = cs_rng_at(o->seed, CS_STREAM_SAMPLE, 0);
-    for (int64_t i = 0; i < c->documents && wanted > 0; ++i) {
-        if ((all || c->held_out[i]) && cs_rng_selects(&rng, &left, &wanted)) {
+    for (int64_t i = 0; i < m->count && wanted > 0; ++i) {
+        if ((all || m->held_out[i]) && cs_rng_selects(&rng, &left, &wanted)) {
             r->picture[r->pictures++] = i;
         }
     }
-    return r->pictures > 0 ? CS_OK : cs_fail(CS_ERR_INPUT, "%s: contains no picture", c->name);
+    return r->pictures > 0 ? CS_OK : cs_fail(CS_ERR_INPUT, "%s: contains no picture", m->name);
 }
 
 /* group[k] of each picture: 0 shown, else when it is predicted. */
@@ -115,22 +114,29 @@ static cs_status hide(const cs_reconstruct_options *o, int64_t columns, const cs
 
 /* --- predictors ------------------------------------------------------------------------------- */
 
+/* Images are reconstructed and scored a chunk at a time. */
 typedef struct {
-    const cs_patch_reader *reader;
-    const cs_images *images;
-    const cs_corpus *corpus; /* with the pictures to reconstruct */
-    const cs_corpus *fitted; /* with those that the baselines are fitted on: may be the same */
+    cs_patch_reader *reader;
+    const cs_images *images; /* with the pictures to reconstruct */
+    const cs_images *fitted; /* with those that the baselines are fitted on: may be the same */
     const cs_reconstruct_options *options;
     cs_reconstruction *r;
     cs_linear_fill fill;
     double ridge, peak;
-    int64_t width;           /* values of a picture */
-    const float *truth;      /* pictures x width */
-    float *made[CS_FILLERS]; /* the same */
+    int64_t width, patch;    /* values of a picture */
     int32_t *group;          /* pictures x patches */
     int32_t *id;             /* of codes: the same; else NULL */
-    float *extra;            /* pictures x extra_width; NULL: none */
+    int64_t first, count;    /* pictures of the chunk */
+    float *truth;            /* count x width */
+    float *made[CS_FILLERS]; /* the same */
+    float *extra;            /* count x extra_width; NULL: none */
+    cs_fillings shown;       /* on the sheet */
 } study;
+
+static const int32_t *group_of(const study *s, int64_t i)
+{
+    return s->group + (s->first + i) * s->r->patches;
+}
 
 static void mark(const study *s, const int32_t *group, uint8_t *hidden)
 {
@@ -146,7 +152,7 @@ static cs_status fill_one(void *ctx, int64_t i)
     float *mean = s->made[1] + i * s->width;
     CS_AUTO_FREE uint8_t *hidden = cs_alloc(s->width, 1);
     if (!hidden) return CS_ERR_MEMORY;
-    mark(s, s->group + i * s->reader->patches, hidden);
+    mark(s, group_of(s, i), hidden);
     for (int64_t j = 0; j < s->width; ++j) {
         mean[j] = hidden[j] ? (float)s->fill.mean[j] : x[j];
     }
@@ -171,10 +177,11 @@ static cs_status try_one(void *ctx, int64_t i)
 {
     const trial *t = ctx;
     const study *s = t->s;
-    const float *x = s->fitted->real + t->picture[i] * s->width;
     CS_AUTO_FREE uint8_t *hidden = cs_alloc(s->width, 1);
-    CS_AUTO_FREE float *to = cs_alloc(RIDGES * s->width, sizeof *to);
-    cs_status status = hidden && to ? CS_OK : CS_ERR_MEMORY;
+    CS_AUTO_FREE float *to = cs_alloc(RIDGES * s->width, sizeof *to),
+                       *x = cs_alloc(s->width, sizeof *x);
+    cs_status status =
+        hidden && to && x ? cs_patches_read(s->fitted, t->picture[i], s->patch, x) : CS_ERR_MEMORY;
     if (status == CS_OK) {
         mark(s, s->group + i % s->r->pictures * s->reader->patches, hidden);
         status = cs_linear_fill_of(&s->fill, RIDGES, RIDGE, hidden, x, to);
@@ -209,28 +216,34 @@ static cs_status choose_ridge(study *s, int64_t count, const int64_t *picture)
     return status;
 }
 
+static cs_status read_fitted(void *ctx, int64_t i, float *to)
+{
+    const study *s = ctx;
+    return cs_patches_read(s->fitted, i, s->patch, to);
+}
+
 /* Training pictures: those not held out. Some of them choose the ridge. */
 static cs_status fit(study *s)
 {
     enum { MOST_LEFT = 64 };
-    const cs_corpus *c = s->fitted;
+    const cs_images *m = s->fitted;
     int64_t train = 0, left[MOST_LEFT], count = 0;
-    CS_AUTO_FREE uint8_t *out = cs_calloc(c->documents, 1);
+    CS_AUTO_FREE uint8_t *out = cs_calloc(m->count, 1);
     if (!out) return CS_ERR_MEMORY;
-    for (int64_t i = 0; i < c->documents; ++i) {
-        train += !c->held_out[i];
+    for (int64_t i = 0; i < m->count; ++i) {
+        train += !m->held_out[i];
     }
     int64_t wanted = cs_least(MOST_LEFT, train / 8), from = train;
     cs_rng rng = cs_rng_at(s->options->seed, CS_STREAM_SPLIT, 0);
-    for (int64_t i = 0; i < c->documents; ++i) {
-        const bool chosen = !c->held_out[i] && wanted > 0 && cs_rng_selects(&rng, &from, &wanted);
-        out[i] = c->held_out[i] || chosen;
+    for (int64_t i = 0; i < m->count; ++i) {
+        const bool chosen = !m->held_out[i] && wanted > 0 && cs_rng_selects(&rng, &from, &wanted);
+        out[i] = m->held_out[i] || chosen;
         if (chosen) {
             left[count++] = i;
         }
     }
-    cs_status status =
-        cs_linear_fill_fit(c->real, c->documents, s->width, out, s->options->threads, &s->fill);
+    const cs_fill_rows rows = {read_fitted, s, m->count, s->width};
+    cs_status status = cs_linear_fill_fit(&rows, out, s->options->threads, &s->fill);
     s->r->there[0] = s->r->there[1] = true;
     s->r->there[2] = s->fill.variance > 0 && count > 0;
     if (status == CS_OK && s->r->there[2]) status = choose_ridge(s, count, left);
@@ -244,14 +257,14 @@ static cs_status score_one(void *ctx, int64_t i)
 {
     const study *s = ctx;
     const cs_images *m = s->images;
-    const int32_t *group = s->group + i * s->reader->patches;
+    const int32_t *group = group_of(s, i);
     const int64_t v = s->reader->values;
     float *a = cs_alloc(2 * s->width, sizeof *a), *b = a ? a + s->width : NULL;
     if (!a) return CS_ERR_MEMORY;
-    cs_patches_join(s->truth + i * s->width, m->height, m->width, m->channels,
-                    s->reader->model->config.picture.patch, NULL, a);
+    cs_patches_join(s->truth + i * s->width, m->height, m->width, m->channels, s->patch, NULL, a);
     for (int f = 0; f < CS_FILLERS; ++f) {
-        double *score = s->r->score + (i * CS_FILLERS + f) * CS_PICTURE_SCORES, sum = 0;
+        double *score = s->r->score + ((s->first + i) * CS_FILLERS + f) * CS_PICTURE_SCORES,
+               sum = 0;
         if (!s->r->there[f]) {
             cs_fill(CS_PICTURE_SCORES, (double)NAN, score);
             continue;
@@ -263,8 +276,8 @@ static cs_status score_one(void *ctx, int64_t i)
         }
         score[0] = sum / (double)(s->r->hidden * v);
         score[1] = 10 * log10(s->peak * s->peak / score[0]);
-        cs_patches_join(s->made[f] + i * s->width, m->height, m->width, m->channels,
-                        s->reader->model->config.picture.patch, NULL, b);
+        cs_patches_join(s->made[f] + i * s->width, m->height, m->width, m->channels, s->patch, NULL,
+                        b);
         score[2] = cs_ssim(a, b, m->height, m->width, m->channels, s->peak);
         score[3] = (double)NAN;
     }
@@ -275,15 +288,15 @@ static cs_status score_one(void *ctx, int64_t i)
 static void join_all(const study *s, const float *vectors, float *to)
 {
     const cs_images *m = s->images;
-    for (int64_t i = 0; i < s->r->pictures; ++i) {
-        cs_patches_join(vectors + i * s->width, m->height, m->width, m->channels,
-                        s->reader->model->config.picture.patch, NULL, to + i * s->width);
+    for (int64_t i = 0; i < s->count; ++i) {
+        cs_patches_join(vectors + i * s->width, m->height, m->width, m->channels, s->patch, NULL,
+                        to + i * s->width);
     }
 }
 
 static cs_status score_perceptual(const study *s)
 {
-    const int64_t n = s->r->pictures;
+    const int64_t n = s->count;
     CS_AUTO(cs_pool) pool = {0};
     float *a = cs_pool_take(&pool, n * s->width, sizeof *a),
           *b = cs_pool_take(&pool, n * s->width, sizeof *b);
@@ -300,20 +313,20 @@ static cs_status score_perceptual(const study *s)
         status = cs_perceptual(s->options->classifier, s->images, n, a, b, s->options->threads,
                                distance);
         for (int64_t i = 0; i < n && status == CS_OK; ++i) {
-            s->r->score[(i * CS_FILLERS + f) * CS_PICTURE_SCORES + 3] = distance[i];
+            s->r->score[((s->first + i) * CS_FILLERS + f) * CS_PICTURE_SCORES + 3] = distance[i];
         }
     }
     return status;
 }
 
 /* The range of the training values of a corpus of numbers. */
-static double peak_of(const cs_images *m, const cs_corpus *c, int64_t width)
+static double peak_of(const cs_images *m, int64_t width)
 {
     double low = INFINITY, high = -INFINITY;
-    for (int64_t i = 0; m->value && i < c->documents; ++i) {
-        for (int64_t j = i * width; j < (i + 1) * width && !c->held_out[i]; ++j) {
-            low = fmin(low, (double)c->real[j]);
-            high = fmax(high, (double)c->real[j]);
+    for (int64_t i = 0; m->value && i < m->count; ++i) {
+        for (int64_t j = i * width; j < (i + 1) * width && !m->held_out[i]; ++j) {
+            low = fmin(low, (double)m->value[j]);
+            high = fmax(high, (double)m->value[j]);
         }
     }
     return high > low ? high - low : 1;
@@ -321,105 +334,145 @@ static double peak_of(const cs_images *m, const cs_corpus *c, int64_t width)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static cs_status work(cs_patch_reader *reader, study *s, float *truth)
+static cs_status read_truth(void *ctx, int64_t i)
 {
-    const int64_t n = s->r->pictures, groups = s->options->groups;
-    cs_status status =
-        hide(s->options, s->images->width / s->reader->model->config.picture.patch, s->r, s->group);
-    for (int64_t i = 0; i < n; ++i) {
-        memcpy(truth + i * s->width, s->corpus->real + s->r->picture[i] * s->width,
-               (size_t)s->width * sizeof *truth);
-    }
-    const cs_processor *p = &reader->model->processor;
-    const int64_t channels = s->images->channels;
-    cs_processor_apply(p, channels, n * s->width, truth);
-    if (status == CS_OK && s->options->draws > 0) {
-        const cs_draw_options o = {.steps = s->options->draws, .seed = s->options->seed};
-        status = cs_patches_draw(reader, n, truth, s->extra, s->group, s->r->picture, &o, s->id,
-                                 NULL, s->made[0]);
-    } else if (status == CS_OK) {
-        status = cs_patches_fill(reader, n, truth, s->extra, s->id, s->group,
-                                 groups > 0 ? groups : s->r->hidden, s->made[0]);
-    }
-    cs_processor_undo(p, channels, n * s->width, truth);
+    const study *s = ctx;
+    const int64_t from = s->r->picture[s->first + i], wide = s->images->extra_width;
+    if (s->extra)
+        memcpy(s->extra + i * wide, s->images->extra + from * wide,
+               (size_t)wide * sizeof *s->extra);
+    return cs_patches_read(s->images, from, s->patch, s->truth + i * s->width);
+}
+
+static cs_status predict(study *s)
+{
+    const int64_t groups = s->options->groups, channels = s->images->channels, n = s->count,
+                  at = s->first * s->r->patches;
+    const cs_processor *p = &s->reader->model->processor;
+    int32_t *id = s->id ? s->id + at : NULL;
+    cs_processor_apply(p, channels, n * s->width, s->truth);
+    const cs_draw_options o = {.steps = s->options->draws, .seed = s->options->seed};
+    cs_status status = s->options->draws > 0
+                           ? cs_patches_draw(s->reader, n, s->truth, s->extra, s->group + at,
+                                             s->r->picture + s->first, &o, id, NULL, s->made[0])
+                           : cs_patches_fill(s->reader, n, s->truth, s->extra, id, s->group + at,
+                                             groups > 0 ? groups : s->r->hidden, s->made[0]);
+    cs_processor_undo(p, channels, n * s->width, s->truth);
     if (status == CS_OK) cs_processor_undo(p, channels, n * s->width, s->made[0]);
+    return status;
+}
+
+/* Of the pictures on the sheet, evenly spaced, those of the chunk. */
+static void keep_shown(study *s)
+{
+    const cs_fillings *to = &s->shown;
+    const size_t bytes = (size_t)s->width * sizeof *s->truth;
+    for (int64_t i = 0; i < to->pictures; ++i) {
+        const int64_t at = i * s->r->pictures / to->pictures - s->first;
+        if (at < 0 || at >= s->count) continue;
+        memcpy(to->truth + i * s->width, s->truth + at * s->width, bytes);
+        for (int f = 0; f < CS_FILLERS; ++f) {
+            memcpy(to->made[f] + i * s->width, s->made[f] + at * s->width, bytes);
+        }
+        memcpy(to->group + i * s->r->patches, group_of(s, at),
+               (size_t)s->r->patches * sizeof *to->group);
+    }
+}
+
+static cs_status reconstruct_chunk(study *s)
+{
+    cs_status status = cs_parallel(s->count, s->options->threads, read_truth, s);
+    if (status == CS_OK) status = predict(s);
     cs_threads_blas_hold(true); /* pictures are the parallel items */
-    if (status == CS_OK) status = fit(s);
-    if (status == CS_OK) status = cs_parallel(n, s->options->threads, fill_one, s);
+    if (status == CS_OK) status = cs_parallel(s->count, s->options->threads, fill_one, s);
     cs_threads_blas_hold(false);
-    s->peak = peak_of(s->images, s->fitted, s->width);
-    if (status == CS_OK) status = cs_parallel(n, s->options->threads, score_one, s);
-    return status == CS_OK && s->options->classifier ? score_perceptual(s) : status;
+    if (status == CS_OK) status = cs_parallel(s->count, s->options->threads, score_one, s);
+    if (status == CS_OK && s->options->classifier) status = score_perceptual(s);
+    if (status == CS_OK) keep_shown(s);
+    return status;
+}
+
+/* Pictures of a chunk: whole passes of the model, and of the classifier. */
+static int64_t chunk_of(const study *s)
+{
+    int64_t chunk = s->reader->batch;
+    while (s->options->classifier && chunk % CS_PERCEPTUAL_PASS != 0) {
+        chunk += s->reader->batch;
+    }
+    return cs_least(chunk, s->r->pictures);
+}
+
+static cs_status take_memory(study *s, int64_t chunk, cs_pool *pool)
+{
+    const int64_t n = s->r->pictures, wide = s->images->extra_width, shown = s->shown.pictures;
+    s->truth = cs_pool_take(pool, chunk * s->width, sizeof *s->truth);
+    s->shown.truth = cs_pool_take(pool, shown * s->width, sizeof *s->shown.truth);
+    for (int f = 0; f < CS_FILLERS; ++f) {
+        s->made[f] = cs_pool_take(pool, chunk * s->width, sizeof *s->made[f]);
+        s->shown.made[f] = cs_pool_take(pool, shown * s->width, sizeof *s->made[f]);
+    }
+    s->group = cs_pool_take(pool, n * s->r->patches, sizeof *s->group);
+    s->shown.group = cs_pool_take(pool, shown * s->r->patches, sizeof *s->group);
+    if (wide > 0) s->extra = cs_pool_take(pool, chunk * wide, sizeof *s->extra);
+    s->r->score = cs_alloc(n * CS_FILLERS * CS_PICTURE_SCORES, sizeof *s->r->score);
+    return pool->status == CS_OK && !s->r->score ? CS_ERR_MEMORY : pool->status;
+}
+
+/* The codes of the pictures to reconstruct. */
+static cs_status encode(study *s, cs_pool *pool)
+{
+    const int64_t patches = s->r->patches;
+    CS_AUTO(cs_corpus) coded = {0};
+    cs_status status =
+        cs_codes_corpus(s->reader->model->codes, s->images, NULL, s->options->threads, &coded);
+    if (status != CS_OK) return status;
+    s->id = cs_pool_take(pool, s->r->pictures * patches, sizeof *s->id);
+    for (int64_t i = 0; s->id && i < s->r->pictures * patches; ++i) {
+        s->id[i] = CS_FIRST_CODE + coded.token[s->r->picture[i / patches] * patches + i % patches];
+    }
+    return pool->status;
 }
 
 cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *train, const cs_images *images,
                          const cs_reconstruct_options *options, const char *sheet,
                          cs_reconstruction *out)
 {
-    CS_AUTO(cs_corpus) corpus = {0}, coded = {0}, fitted = {0};
     cs_reconstruction r = {.patches = reader->patches,
                            .ridge = (double)NAN,
                            .scores = CS_PICTURE_SCORES - !options->classifier};
     study s = {.reader = reader,
                .images = images,
-               .corpus = &corpus,
-               .fitted = train ? &fitted : &corpus,
+               .fitted = train ? train : images,
                .options = options,
                .r = &r,
+               .patch = reader->model->config.picture.patch,
                .width = reader->patches * reader->values};
     CS_AUTO(cs_pool) pool = {0};
-    float *truth = NULL;
     cs_status status = check_reader(reader, images, options);
-    if (status == CS_OK)
-        status =
-            cs_images_patches(images, reader->model->config.picture.patch, NULL, NULL, 0, &corpus);
     if (status == CS_OK && train) status = check_reader(reader, train, options);
-    if (status == CS_OK && train)
-        status =
-            cs_images_patches(train, reader->model->config.picture.patch, NULL, NULL, 0, &fitted);
-    if (status == CS_OK && reader->model->codes)
-        status = cs_codes_corpus(reader->model->codes, images, NULL, options->threads, &coded);
-    if (status == CS_OK) status = choose(&corpus, options, &r);
-    if (status != CS_OK) goto done;
+    if (status == CS_OK) status = choose(images, options, &r);
     r.hidden = cs_ratio_masked(options->mask_ratio, reader->patches);
-    s.truth = truth = cs_pool_take(&pool, r.pictures * s.width, sizeof *truth);
-    for (int f = 0; f < CS_FILLERS; ++f) {
-        s.made[f] = cs_pool_take(&pool, r.pictures * s.width, sizeof *s.made[f]);
+    s.shown = (cs_fillings){.images = images,
+                            .patch = s.patch,
+                            .width = s.width,
+                            .pictures = sheet ? cs_least(options->shown, r.pictures) : 0,
+                            .patches = r.patches};
+    const int64_t chunk = chunk_of(&s);
+    if (status == CS_OK) status = take_memory(&s, chunk, &pool);
+    if (status == CS_OK && reader->model->codes) status = encode(&s, &pool);
+    if (status == CS_OK) status = hide(options, images->width / s.patch, &r, s.group);
+    cs_threads_blas_hold(true); /* pictures are the parallel items */
+    if (status == CS_OK) status = fit(&s);
+    cs_threads_blas_hold(false);
+    s.peak = peak_of(s.fitted, s.width);
+    for (; s.first < r.pictures && status == CS_OK; s.first += chunk) {
+        s.count = cs_least(chunk, r.pictures - s.first);
+        status = reconstruct_chunk(&s);
+        cs_progress_report(options->progress, "images", s.first + s.count, r.pictures);
     }
-    s.group = cs_pool_take(&pool, r.pictures * r.patches, sizeof *s.group);
-    r.score = cs_alloc(r.pictures * CS_FILLERS * CS_PICTURE_SCORES, sizeof *r.score);
-    status = pool.status != CS_OK ? pool.status : r.score ? CS_OK : CS_ERR_MEMORY;
-    s.id = status == CS_OK && coded.token
-               ? cs_pool_take(&pool, r.pictures * r.patches, sizeof *s.id)
-               : NULL;
-    status = status == CS_OK ? pool.status : status;
-    const int64_t wide = images->extra_width;
-    s.extra = status == CS_OK && wide > 0 ? cs_pool_take(&pool, r.pictures * wide, sizeof *s.extra)
-                                          : NULL;
-    status = status == CS_OK ? pool.status : status;
-    for (int64_t i = 0; s.extra && status == CS_OK && i < r.pictures; ++i) {
-        memcpy(s.extra + i * wide, images->extra + r.picture[i] * wide,
-               (size_t)wide * sizeof *s.extra);
-    }
-    for (int64_t i = 0; s.id && status == CS_OK && i < r.pictures * r.patches; ++i) {
-        s.id[i] = CS_FIRST_CODE + coded.token[r.picture[i / r.patches] * r.patches + i % r.patches];
-    }
-    if (status == CS_OK) status = work(reader, &s, truth);
-    if (status == CS_OK && sheet) {
-        const cs_fillings filled = {.images = images,
-                                    .patch = reader->model->config.picture.patch,
-                                    .width = s.width,
-                                    .among = r.pictures,
-                                    .pictures = cs_least(options->shown, r.pictures),
-                                    .truth = truth,
-                                    .made = {s.made[0], s.made[1], r.there[2] ? s.made[2] : NULL},
-                                    .group = s.group,
-                                    .patches = r.patches};
-        status = cs_fillings_sheet(&filled, sheet);
-    }
-done:
+    if (!r.there[2]) s.shown.made[2] = NULL;
+    if (status == CS_OK && sheet) status = cs_fillings_sheet(&s.shown, sheet);
     cs_linear_fill_free(&s.fill);
-    cs_pool_free(&pool);
     return CS_DELIVER(status, out, r, cs_reconstruction_free);
 }
 

@@ -5,11 +5,11 @@
 
 typedef struct {
     const cs_images *images;
-    int64_t patch, width;    /* width: values of a picture */
-    int64_t among, pictures; /* `pictures` of them are drawn, evenly spaced */
-    const float *truth;      /* among x width, patches one after another */
-    const float *made[3];    /* NULL: absent */
-    const int32_t *group;    /* among x patches: 0 visible */
+    int64_t patch, width; /* width: values of a picture */
+    int64_t pictures;
+    float *truth;   /* pictures x width, patches one after another */
+    float *made[3]; /* NULL: absent */
+    int32_t *group; /* pictures x patches: 0 visible */
     int64_t patches;
 } cs_fillings;
 

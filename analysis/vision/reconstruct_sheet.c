@@ -74,10 +74,9 @@ cs_status cs_fillings_sheet(const cs_fillings *f, const char *path)
     for (int64_t i = 0; i < f->pictures && status == CS_OK; ++i) {
         for (int64_t k = 0; k < kinds; ++k) {
             const float *from = k < 2 ? f->truth : f->made[k - 2];
-            const int64_t at = i * f->among / f->pictures;
-            cs_patches_join(from + at * f->width, m->height, m->width, m->channels, f->patch, NULL,
+            cs_patches_join(from + i * f->width, m->height, m->width, m->channels, f->patch, NULL,
                             joined);
-            draw(f, joined, k == 1 ? f->group + at * f->patches : NULL, i, k, &s);
+            draw(f, joined, k == 1 ? f->group + i * f->patches : NULL, i, k, &s);
         }
     }
     if (status == CS_OK) status = cs_png_write(path, &s.cells.picture);

@@ -25,6 +25,7 @@ typedef struct {
     int64_t rows, values; /* of a step, of a patch */
     int64_t count, next;  /* training pictures; the next in `order` */
     int32_t *picture, *order;
+    int32_t *batch; /* pictures of a step */
     int64_t epoch;
     int32_t *code;      /* rows */
     float *x, *z, *to;  /* rows x values: patches, what the encoder makes, their vectors */
@@ -36,20 +37,24 @@ typedef struct {
 
 /* --- a step ----------------------------------------------------------------------------------- */
 
-static void take_pictures(session *s)
+static cs_status take_picture(void *ctx, int64_t b)
 {
-    const int64_t patches = s->codes->vq->sizes.patches;
+    const session *s = ctx;
+    return cs_patches_read(s->images, s->batch[b], s->o->patch,
+                           s->x + b * s->codes->vq->sizes.patches * s->values);
+}
+
+static cs_status take_pictures(session *s)
+{
     for (int64_t b = 0; b < s->o->batch; ++b) {
         if (s->next == 0) {
             cs_rng rng = cs_rng_at(s->o->seed, CS_STREAM_ORDER, (uint64_t)s->epoch++);
             cs_rng_permutation(&rng, s->count, s->order);
         }
-        const int64_t i = s->picture[s->order[s->next]];
+        s->batch[b] = s->picture[s->order[s->next]];
         s->next = (s->next + 1) % s->count;
-        for (int64_t t = 0; t < patches; ++t) {
-            cs_patch_read(s->images, i, s->o->patch, t, s->x + (b * patches + t) * s->values);
-        }
     }
+    return cs_parallel(s->o->batch, s->o->threads, take_picture, s);
 }
 
 /* Codes of z, their vectors and distances, and what the step adds to the means. */
@@ -142,8 +147,8 @@ static void move_vectors(session *s)
 static cs_status one_step(session *s, int64_t step)
 {
     double error = 0;
-    take_pictures(s);
-    cs_status status = cs_vq_encode(&s->encoder, s->o->batch, s->x, s->z);
+    cs_status status = take_pictures(s);
+    if (status == CS_OK) status = cs_vq_encode(&s->encoder, s->o->batch, s->x, s->z);
     if (status == CS_OK) status = quantise(s);
     if (status == CS_OK) status = learn(s, step, &error);
     if (status != CS_OK) return status;
@@ -163,6 +168,7 @@ static cs_status furnish(session *s, cs_pool *pool)
     const int64_t codes = s->o->codes, v = s->values;
     const cs_images *m = s->images;
     CS_POOL_FIELDS(pool, m->count, s, picture, order);
+    s->batch = cs_pool_take(pool, s->o->batch, sizeof *s->batch);
     s->code = cs_pool_take(pool, s->rows, sizeof *s->code);
     CS_POOL_FIELDS(pool, s->rows * v, s, x, z, to);
     s->far = cs_pool_take(pool, s->rows, sizeof *s->far);

@@ -185,8 +185,9 @@ static cs_status image_stats(cs_args *args, const char *source)
     enum { ROWS = 16, COLUMNS = 12 };
     const char *sheet = NULL;
     CS_AUTO(cs_images) m = {0};
-    cs_status status = cs_args_load_images(args, source, NULL, 0, &m);
-    if (status == CS_OK) status = cs_images_describe(&m, cs_output_root(args));
+    cs_status status = cs_args_load_images(args, source, NULL, 1, &m);
+    if (status == CS_OK)
+        status = cs_images_describe(&m, cs_args_threads(args), cs_output_root(args));
     if (status == CS_OK && cs_args_given(args, "output")) {
         status = cs_output_path(args, "contact.png", &sheet);
         if (status == CS_OK) status = cs_images_sheet(&m, ROWS, COLUMNS, cs_args_seed(args), sheet);

@@ -319,20 +319,22 @@ static cs_status probe_pixels(run *r, const cs_model *model, const cs_corpus pat
     float *made[2] = {NULL, NULL};
     cs_corpus plane[2] = {{0}};
     CS_AUTO_FREE int32_t *order = NULL;
-    const bool codes = !patches[0].real;
+    const bool codes = patches[0].real_width == 0, later = patches[0].vectors;
     const int64_t places = r->heads ? 1 : patches[0].doc_ptr[1];
     cs_status status = cs_model_order(&model->config, &order);
-    for (int i = 0; i < 2 && status == CS_OK && (codes || r->heads); ++i) {
-        status = codes ? cs_codes_values(model->codes, &patches[i], order, &made[i])
-                       : cs_images_patches(&r->image[i], model->config.picture.patch, NULL, NULL, 0,
-                                           &plane[i]);
+    for (int i = 0; i < 2 && status == CS_OK && (codes || r->heads || later); ++i) {
+        status = codes   ? cs_codes_values(model->codes, &patches[i], order, &made[i])
+                 : later ? cs_picture_pixels(&patches[i], i == 0 ? r->few.keep : NULL,
+                                             cs_args_threads(r->args), &made[i])
+                         : cs_images_patches(&r->image[i], model->config.picture.patch, NULL, NULL,
+                                             0, &plane[i]);
     }
     const cs_corpus *pixels = r->heads ? plane : patches;
-    if (status == CS_OK && codes)
-        status = probe_floats(r, "codes", places * model->codes->book.width, made[0], made[1]);
-    if (status == CS_OK && !codes)
-        status = probe_floats(r, "pixels", places * patches[0].real_width, pixels[0].real,
-                              pixels[1].real);
+    const int64_t width = codes ? model->codes->book.width : patches[0].real_width;
+    const bool own = codes || later;
+    if (status == CS_OK)
+        status = probe_floats(r, codes ? "codes" : "pixels", places * width,
+                              own ? made[0] : pixels[0].real, own ? made[1] : pixels[1].real);
     for (int i = 0; i < 2; ++i) {
         cs_free(made[i]);
         cs_corpus_free(&plane[i]);

@@ -73,7 +73,7 @@ static cs_status load(cs_args *args, const cs_model *model, int at, cs_images *o
 {
     const cs_image_fit fit = cs_model_image_fit(model);
     const char *source = cs_args_positional(args, at);
-    return cs_images_are(source) ? cs_args_load_images(args, source, &fit, 0, out)
+    return cs_images_are(source) ? cs_args_load_images(args, source, &fit, 1, out)
                                  : cs_args_no_pictures("reconstruct fills", source);
 }
 

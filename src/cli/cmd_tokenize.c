@@ -72,7 +72,7 @@ static cs_status train_pictures(cs_args *args)
                          cs_args_text(args, "model"));
     if (status == CS_OK && !cs_images_are(source))
         status = cs_args_no_pictures("--model kmeans and vq read", source);
-    if (status == CS_OK) status = cs_args_load_images(args, source, NULL, 0, &images);
+    if (status == CS_OK) status = cs_args_load_images(args, source, NULL, 1, &images);
     if (status == CS_OK)
         status = cs_codes_fit(&images, o.patch, o.codes, o.seed, o.threads, &plain);
     if (status == CS_OK && vq) status = cs_vq_train(&images, &o, &made, &trained);

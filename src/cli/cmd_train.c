@@ -176,24 +176,21 @@ static cs_status set_pictures(cs_args *args, const run *r, cs_model_config *c)
     return status;
 }
 
-/* The training side may be seen augmented, and images of a folder may be decoded as they are read. */
+/* The training side may be seen augmented. */
 static cs_status set_view(cs_args *args, int64_t patch, run *r)
 {
     const double least = cs_args_real(args, "least-area");
     const cs_augment augment = {least, least < 1 ? 4.0 / 3 : 1, cs_args_flag(args, "flip")};
-    const bool augments = least < 1 || augment.flip;
-    if (!augments && !r->images.stream) return CS_OK;
-    const char *what =
-        augments ? cs_args_format(args, "area %g, flip %d", least, augment.flip) : NULL;
-    cs_status status = augments && !what ? CS_ERR_MEMORY : CS_OK;
+    if (least >= 1 && !augment.flip) return CS_OK;
+    const char *what = cs_args_format(args, "area %g, flip %d", least, augment.flip);
+    cs_status status = what ? CS_OK : CS_ERR_MEMORY;
     r->options.data.view = (cs_train_view){.take = cs_patch_view_take,
                                            .ctx = &r->view,
                                            .what = what,
                                            .held_out = r->images.stream != NULL};
-    return status == CS_OK
-               ? cs_patch_view_make(&r->images, patch, r->order, &r->model.processor,
-                                    augments ? &augment : NULL, r->options.seed, &r->view)
-               : status;
+    return status == CS_OK ? cs_patch_view_make(&r->images, patch, r->order, &r->model.processor,
+                                                &augment, r->options.seed, &r->view)
+                           : status;
 }
 
 /* A fresh model, or that of --init-from. */
@@ -236,10 +233,9 @@ static cs_status read_pictures(cs_args *args, run *r)
                                 "cannot be combined with --init-from");
     if (status == CS_OK && from) status = make_model(args, r);
     const cs_image_fit fit = cs_model_image_fit(&r->model);
-    const bool codes = cs_args_is(args, "target", "codes") || r->model.codes;
     if (status == CS_OK)
         status = cs_args_load_images(args, cs_args_text(args, "corpus"), from ? &fit : NULL,
-                                     codes ? 0 : cs_args_int(args, "image-memory"), &r->images);
+                                     cs_args_int(args, "image-memory"), &r->images);
     if (status == CS_OK && r->images.stream)
         cs_output_note(args, "%lld images are decoded while the model trains (--image-memory)",
                        (long long)r->images.count);

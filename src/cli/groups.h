@@ -147,7 +147,8 @@ cs_status cs_args_no_pictures(const char *what, const char *source) CS_MUST_CHEC
 cs_status cs_args_processor(const cs_args *args, int64_t channels, cs_processor *out) CS_MUST_CHECK;
 
 /* The images of a source, resized and cropped by --size and --crop, or else, those of a directory, as
- * a model says; of_model NULL: none. most_bytes: of cs_images_options. */
+ * a model says; of_model NULL: none. Those of a directory that take more than most_bytes as values
+ * are decoded when they are read; 1: all. */
 cs_status cs_args_load_images(cs_args *args, const char *source, const cs_image_fit *of_model,
                               int64_t most_bytes, cs_images *out) CS_MUST_CHECK;
 

@@ -358,7 +358,7 @@ static cs_status load_codes(cs_args *args, const char *source, cs_corpus *out)
     const int threads = cs_args_threads(args);
     CS_AUTO(cs_images) m = {0};
     CS_AUTO(cs_codes) *codes = NULL;
-    cs_status status = cs_args_load_images(args, source, NULL, 0, &m);
+    cs_status status = cs_args_load_images(args, source, NULL, 1, &m);
     if (status == CS_OK) status = cs_args_codes(args, &m, &codes);
     if (status == CS_OK)
         status = cs_codes_corpus(codes, &m, cs_args_text(args, "window"), threads, out);

@@ -236,7 +236,7 @@ static cs_status read_patches(cs_args *args, const char *source, const cs_model 
 {
     CS_AUTO(cs_images) images = {0};
     const cs_image_fit fit = cs_model_image_fit(model);
-    cs_status status = cs_args_load_images(args, source, &fit, 0, &images);
+    cs_status status = cs_args_load_images(args, source, &fit, 1, &images);
     return status == CS_OK ? cs_args_model_pictures(args, model, &images, out) : status;
 }
 
@@ -250,7 +250,7 @@ cs_status cs_args_picture_sides(cs_args *args, const cs_model *model, const int6
     for (int i = 0; i < 2 && status == CS_OK; ++i) {
         const char *source = cs_args_positional(args, sources == 1 ? 1 : 1 + i);
         CS_AUTO(cs_images) all = {0};
-        status = cs_args_load_images(args, source, &fit, 0, &all);
+        status = cs_args_load_images(args, source, &fit, 1, &all);
         if (status == CS_OK)
             status = cs_images_side(&all, sources == 1 || cs_images_named(source) ? i : -1,
                                     limit[i], &side[i]);

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/range.h"
 #include "base/rng.h"
+#include "image/image_stream_private.h"
 #include "image/patches.h"
 
 enum { TRIES = 10 };
@@ -97,20 +98,23 @@ cs_status cs_patch_view_make(const cs_images *images, int64_t patch, const int32
     return cs_augment_check(augment);
 }
 
-/* The values of the image, augmented, as patches along rows. one: the image alone. */
-static void cut(const cs_patch_view *v, const cs_images *one, const cs_crop *crop, float *whole,
-                float *to)
+/* The values of image i, augmented, as patches along rows. */
+static cs_status take_augmented(const cs_patch_view *v, int64_t i, int64_t step, int64_t row,
+                                float *whole, float *to)
 {
     const cs_images *m = v->images;
-    const int64_t patches = m->height / v->patch * (m->width / v->patch),
-                  values = v->patch * v->patch * m->channels;
-    if (crop) {
-        cs_crop_read(crop, one, 0, whole);
-        cs_patches_cut(whole, m->height, m->width, m->channels, v->patch, to);
-    }
-    for (int64_t t = 0; t < patches && !crop; ++t) {
-        cs_patch_read(one, 0, v->patch, t, to + t * values);
-    }
+    const int64_t all = m->height * m->width * m->channels;
+    CS_AUTO_FREE uint8_t *pixel = cs_alloc(all, 1);
+    if (!pixel) return CS_ERR_MEMORY;
+    cs_images one = *m;
+    one.pixel = pixel;
+    one.value = m->value ? m->value + i * all : NULL;
+    cs_status status = cs_images_read(m, i, pixel);
+    if (status != CS_OK) return status;
+    const cs_crop crop = cs_augment_draw(&v->augment, m, i, v->seed, step, row);
+    cs_crop_read(&crop, &one, 0, whole);
+    cs_patches_cut(whole, m->height, m->width, m->channels, v->patch, to);
+    return CS_OK;
 }
 
 cs_status cs_patch_view_take(void *ctx, int64_t first, int64_t count, int64_t step, int64_t row,
@@ -124,22 +128,59 @@ cs_status cs_patch_view_take(void *ctx, int64_t first, int64_t count, int64_t st
                        (long long)first, (long long)(first + count - 1), (long long)patches);
     }
     const int64_t i = first / patches, all = m->height * m->width * m->channels;
-    CS_AUTO_FREE float *whole = cs_alloc(all, sizeof *whole);
-    CS_AUTO_FREE uint8_t *pixel = cs_alloc(all, 1);
-    if (!whole || !pixel) return CS_ERR_MEMORY;
-    cs_images one = *m;
-    one.pixel = pixel;
-    one.value = m->value ? m->value + i * all : NULL;
-    cs_status status = cs_images_read(m, i, pixel);
-    if (status != CS_OK) return status;
     const bool augments = v->augments && step > 0;
-    cs_crop crop = {0};
-    if (augments) crop = cs_augment_draw(&v->augment, m, i, v->seed, step, row);
-    cut(v, &one, augments ? &crop : NULL, whole, to);
+    CS_AUTO_FREE float *whole = augments || v->order ? cs_alloc(all, sizeof *whole) : NULL;
+    if ((augments || v->order) && !whole) return CS_ERR_MEMORY;
+    cs_status status =
+        augments ? take_augmented(v, i, step, row, whole, to) : cs_patches_read(m, i, v->patch, to);
+    if (status != CS_OK) return status;
     cs_processor_apply(v->processor, m->channels, all, to);
     if (v->order) {
         memcpy(whole, to, (size_t)all * sizeof *to);
         cs_patches_order(patches, v->patch * v->patch * m->channels, v->order, whole, to);
     }
     return CS_OK;
+}
+
+/* --- without augmentation --------------------------------------------------------------------- */
+
+/* The images that the vectors of a corpus are read from. */
+typedef struct {
+    cs_patch_view view;
+    cs_images images; /* the stream and its sizes alone */
+    cs_processor processor;
+    int32_t *order;
+} kept;
+
+static void free_kept(void *ctx)
+{
+    kept *k = ctx;
+    cs_images_free(&k->images);
+    cs_processor_free(&k->processor);
+    cs_free(k->order);
+    cs_free(k);
+}
+
+cs_status cs_patch_vectors(const cs_images *images, int64_t patch, const int32_t *order,
+                           const cs_processor *processor, cs_vectors **out)
+{
+    const int64_t patches = images->height / patch * (images->width / patch);
+    cs_vectors *made = cs_calloc(1, sizeof *made);
+    kept *k = made ? cs_calloc(1, sizeof *k) : NULL;
+    if (!k) return CS_DELIVER(CS_ERR_MEMORY, out, made, cs_vectors_free);
+    *made = (cs_vectors){
+        .take = cs_patch_view_take, .free = free_kept, .ctx = k}; /* its view is first */
+    k->images = (cs_images){.count = images->count,
+                            .height = images->height,
+                            .width = images->width,
+                            .channels = images->channels,
+                            .stream = cs_image_stream_share(images->stream)};
+    k->processor = *processor;
+    json_incref(k->processor.json);
+    if (order) k->order = cs_alloc(patches, sizeof *k->order);
+    if (order && !k->order) return CS_DELIVER(CS_ERR_MEMORY, out, made, cs_vectors_free);
+    if (order) memcpy(k->order, order, (size_t)patches * sizeof *order);
+    cs_status status =
+        cs_patch_view_make(&k->images, patch, k->order, &k->processor, NULL, 0, &k->view);
+    return CS_DELIVER(status, out, made, cs_vectors_free);
 }

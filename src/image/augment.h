@@ -11,6 +11,7 @@
 
 #include "image/images.h"
 #include "image/processor.h"
+#include "text/vectors.h"
 
 typedef struct {
     double least_area; /* in (0, 1]; 1 with most_ratio 1: the whole image */
@@ -56,3 +57,8 @@ cs_status cs_patch_view_take(void *ctx, int64_t first, int64_t count, int64_t st
 cs_status cs_patch_view_make(const cs_images *images, int64_t patch, const int32_t *order,
                              const cs_processor *processor, const cs_augment *augment,
                              uint64_t seed, cs_patch_view *out) CS_MUST_CHECK;
+
+/* The vectors of cs_images_patches for images that are decoded when they are read, by the processor
+ * of a model. Copies what they need. CS_ERR_MEMORY. */
+cs_status cs_patch_vectors(const cs_images *images, int64_t patch, const int32_t *order,
+                           const cs_processor *processor, cs_vectors **out) CS_MUST_CHECK;

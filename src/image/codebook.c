@@ -214,13 +214,13 @@ typedef struct {
 static cs_status code_picture(void *ctx, int64_t i)
 {
     const coding *c = ctx;
-    CS_AUTO_FREE float *row = cs_alloc(c->book->width, sizeof *row);
-    if (!row) return CS_ERR_MEMORY;
-    for (int64_t t = 0; t < c->patches; ++t) {
-        cs_patch_read(c->images, i, c->patch, t, row);
-        c->code[i * c->patches + t] = cs_codebook_code(c->book, row);
+    const int64_t width = c->book->width;
+    CS_AUTO_FREE float *rows = cs_alloc(c->patches * width, sizeof *rows);
+    cs_status status = rows ? cs_patches_read(c->images, i, c->patch, rows) : CS_ERR_MEMORY;
+    for (int64_t t = 0; t < c->patches && status == CS_OK; ++t) {
+        c->code[i * c->patches + t] = cs_codebook_code(c->book, rows + t * width);
     }
-    return CS_OK;
+    return status;
 }
 
 cs_status cs_codebook_encode(const cs_codebook *book, const cs_images *m, int64_t patch,
@@ -228,6 +228,28 @@ cs_status cs_codebook_encode(const cs_codebook *book, const cs_images *m, int64_
 {
     coding work = {m, book, patch, m->height / patch * (m->width / patch), code};
     return cs_parallel(m->count, threads, code_picture, &work);
+}
+
+/* The patches of picture number[i] from chosen[first[i]] on, below chosen[first[i + 1]]. */
+typedef struct {
+    const cs_images *images;
+    int64_t patch, patches;
+    const int64_t *number, *first;
+    const int32_t *chosen;
+    float *rows; /* of all that were chosen */
+} drawing;
+
+static cs_status take_chosen(void *ctx, int64_t i)
+{
+    const drawing *d = ctx;
+    const int64_t width = d->patch * d->patch * d->images->channels;
+    CS_AUTO_FREE float *all = cs_alloc(d->patches * width, sizeof *all);
+    cs_status status =
+        all ? cs_patches_read(d->images, d->number[i], d->patch, all) : CS_ERR_MEMORY;
+    for (int64_t k = d->first[i]; k < d->first[i + 1] && status == CS_OK; ++k) {
+        memcpy(d->rows + k * width, all + d->chosen[k] * width, (size_t)width * sizeof *all);
+    }
+    return status;
 }
 
 /* Patches of the training side, all or MOST_ROWS drawn from them. */
@@ -242,17 +264,24 @@ cs_status cs_codebook_of_images(const cs_images *m, int64_t patch, int64_t codes
     for (int64_t i = 0; i < m->count; ++i) {
         left += m->held_out[i] ? 0 : patches;
     }
-    int64_t wanted = cs_least(left, MOST_ROWS);
+    int64_t wanted = cs_least(left, MOST_ROWS), pictures = 0;
     CS_AUTO_FREE float *rows = cs_alloc(wanted * width, sizeof *rows);
-    if (!rows) return CS_ERR_MEMORY;
+    CS_AUTO_FREE int64_t *number = cs_alloc(m->count, sizeof *number),
+                         *first = cs_calloc(m->count + 1, sizeof *first);
+    CS_AUTO_FREE int32_t *chosen = cs_alloc(wanted, sizeof *chosen);
+    if (!rows || !number || !first || !chosen) return CS_ERR_MEMORY;
     cs_rng rng = cs_rng_at(seed, CS_STREAM_IMAGE, 1);
     for (int64_t i = 0; i < m->count; ++i) {
         for (int64_t t = 0; t < patches && !m->held_out[i]; ++t) {
-            if (cs_rng_selects(&rng, &left, &wanted)) {
-                cs_patch_read(m, i, patch, t, rows + count++ * width);
-            }
+            if (cs_rng_selects(&rng, &left, &wanted)) chosen[count++] = (int32_t)t;
         }
+        if (count == first[pictures]) continue;
+        number[pictures++] = i;
+        first[pictures] = count;
     }
+    drawing d = {m, patch, patches, number, first, chosen, rows};
+    status = cs_parallel(pictures, threads, take_chosen, &d);
+    if (status != CS_OK) return status;
     status = count > 0 ? cs_codebook_fit(rows, count, width, codes, seed, threads, out)
                        : cs_fail(CS_ERR_INPUT, "%s: no picture is in the training split", m->name);
     return status;

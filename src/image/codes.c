@@ -155,6 +155,18 @@ cs_status cs_codes_read(const char *path, int threads, cs_codes **out)
 
 /* Applies one part of the network to pictures, PICTURES at a time: the encoder turns patches into
  * codes, the decoder turns vectors into patches. */
+typedef struct {
+    const cs_images *images;
+    int64_t first, patch, picture; /* picture: values of one */
+    float *rows;
+} reading;
+
+static cs_status read_picture(void *ctx, int64_t k)
+{
+    const reading *r = ctx;
+    return cs_patches_read(r->images, r->first + k, r->patch, r->rows + k * r->picture);
+}
+
 static cs_status encode_all(const cs_codes *codes, const cs_images *m, int threads, int32_t *code)
 {
     const cs_vq_sizes *s = &codes->vq->sizes;
@@ -165,11 +177,9 @@ static cs_status encode_all(const cs_codes *codes, const cs_images *m, int threa
         rows ? cs_vq_open(codes->vq, CS_VQ_ENCODER, PICTURES, false, &pass) : CS_ERR_MEMORY;
     for (int64_t i = 0; i < m->count && status == CS_OK; i += PICTURES) {
         const int64_t n = cs_least(PICTURES, m->count - i);
-        for (int64_t k = 0; k < n * s->patches; ++k) {
-            cs_patch_read(m, i + k / s->patches, codes->patch, k % s->patches,
-                          rows + k * s->values);
-        }
-        status = cs_vq_encode(&pass, n, rows, rows);
+        reading r = {m, i, codes->patch, picture, rows};
+        status = cs_parallel(n, threads, read_picture, &r);
+        if (status == CS_OK) status = cs_vq_encode(&pass, n, rows, rows);
         if (status == CS_OK)
             status = cs_codebook_assign(&codes->book, rows, n * s->patches, threads,
                                         code + i * s->patches);
@@ -258,29 +268,32 @@ cs_status cs_codes_values(const cs_codes *codes, const cs_corpus *corpus, const 
 cs_status cs_codes_compare(const cs_codes *codes, const cs_images *images, bool held_out,
                            int threads, cs_codes_score *out)
 {
+    const int64_t width = codes->book.width,
+                  patches = images->height / codes->patch * (images->width / codes->patch),
+                  picture = patches * width;
     cs_codes_score score = {0};
     CS_AUTO(cs_corpus) corpus = {0};
-    CS_AUTO_FREE float *made = NULL, *row = cs_alloc(codes->book.width, sizeof *row);
+    CS_AUTO_FREE float *made = cs_alloc(PICTURES * picture, sizeof *made),
+                       *rows = cs_alloc(PICTURES * picture, sizeof *rows);
     CS_AUTO_FREE uint8_t *seen = cs_calloc(codes->book.codes, 1);
-    cs_status status =
-        row && seen ? cs_codes_corpus(codes, images, NULL, threads, &corpus) : CS_ERR_MEMORY;
+    cs_status status = made && rows && seen ? cs_codes_corpus(codes, images, NULL, threads, &corpus)
+                                            : CS_ERR_MEMORY;
     for (int64_t i = 0; i < corpus.tokens; ++i) {
         corpus.token[i] += CS_FIRST_CODE;
     }
-    if (status == CS_OK) status = cs_codes_values(codes, &corpus, NULL, &made);
-    for (int64_t i = 0; i < images->count && status == CS_OK; ++i) {
-        const int64_t first = corpus.doc_ptr[i];
-        if ((images->held_out[i] != 0) != held_out) {
-            continue;
-        }
-        score.pictures += 1;
-        for (int64_t k = first; k < corpus.doc_ptr[i + 1]; ++k) {
-            const float *y = made + k * codes->book.width;
-            cs_patch_read(images, i, codes->patch, k - first, row);
-            score.used += !seen[corpus.token[k] - CS_FIRST_CODE];
-            seen[corpus.token[k] - CS_FIRST_CODE] = 1;
-            for (int64_t v = 0; v < codes->book.width; ++v) {
-                score.error += pow((double)y[v] - (double)row[v], 2);
+    for (int64_t i = 0; i < images->count && status == CS_OK; i += PICTURES) {
+        const int64_t n = cs_least(PICTURES, images->count - i);
+        const int32_t *id = corpus.token + i * patches;
+        reading r = {images, i, codes->patch, picture, rows};
+        status = cs_codes_decode(codes, n, patches, id, made);
+        if (status == CS_OK) status = cs_parallel(n, threads, read_picture, &r);
+        for (int64_t k = 0; k < n * patches && status == CS_OK; ++k) {
+            if ((images->held_out[i + k / patches] != 0) != held_out) continue;
+            score.pictures += k % patches == 0;
+            score.used += !seen[id[k] - CS_FIRST_CODE];
+            seen[id[k] - CS_FIRST_CODE] = 1;
+            for (int64_t v = k * width; v < (k + 1) * width; ++v) {
+                score.error += pow((double)made[v] - (double)rows[v], 2);
             }
         }
     }

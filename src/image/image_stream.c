@@ -10,10 +10,32 @@
 
 void cs_image_stream_free(cs_image_stream **stream)
 {
-    if (!*stream) return;
-    cs_image_files_free(&(*stream)->files);
-    cs_free(*stream);
+    cs_image_stream *s = *stream;
     *stream = NULL;
+    if (!s || s->owners-- > 0) return;
+    cs_image_stream_free(&s->of);
+    cs_image_files_free(&s->files);
+    cs_free(s->at);
+    cs_free(s);
+}
+
+cs_image_stream *cs_image_stream_share(cs_image_stream *stream)
+{
+    stream->owners += 1;
+    return stream;
+}
+
+cs_status cs_image_stream_select(cs_image_stream *stream, const int64_t *at, int64_t count,
+                                 cs_image_stream **out)
+{
+    cs_image_stream *made = cs_calloc(1, sizeof *made), *of = stream->of ? stream->of : stream;
+    if (!made) return CS_ERR_MEMORY;
+    made->at = cs_alloc(count, sizeof *made->at);
+    for (int64_t i = 0; made->at && i < count; ++i) {
+        made->at[i] = stream->of ? stream->at[at[i]] : at[i];
+    }
+    made->of = cs_image_stream_share(of);
+    return CS_DELIVER(made->at ? CS_OK : CS_ERR_MEMORY, out, made, cs_image_stream_free);
 }
 
 cs_status cs_image_stream_sizes(const cs_image_stream *s, const cs_image_file *file,
@@ -27,6 +49,7 @@ cs_status cs_image_stream_sizes(const cs_image_stream *s, const cs_image_file *f
 
 cs_status cs_image_stream_read(const cs_image_stream *s, int64_t i, uint8_t *to)
 {
+    if (s->of) return cs_image_stream_read(s->of, s->at[i], to);
     const cs_image_file *file = &s->files.file[i];
     CS_AUTO_FREE char *bytes = NULL;
     int64_t size = 0;

@@ -113,6 +113,7 @@ static cs_status make_space(const cs_images *m, int64_t count, int64_t boxes, cs
     out->name = cs_strdup(m->name);
     out->path = cs_strdup(m->path);
     memcpy(out->sha256, m->sha256, sizeof out->sha256);
+    memcpy(out->content_sha256, m->content_sha256, sizeof out->content_sha256);
     out->fitted = m->fitted;
     out->file_height = m->file_height;
     out->file_width = m->file_width;
@@ -136,7 +137,7 @@ static cs_status make_space(const cs_images *m, int64_t count, int64_t boxes, cs
 static void take_picture(const cs_images *m, int64_t i, int64_t to, cs_images *out)
 {
     const int64_t pixels = m->height * m->width, values = pixels * m->channels;
-    memcpy(out->pixel + to * values, m->pixel + i * values, (size_t)values);
+    if (m->pixel) memcpy(out->pixel + to * values, m->pixel + i * values, (size_t)values);
     out->label[to] = m->label[i];
     out->held_out[to] = m->held_out[i];
     if (m->value) {
@@ -172,8 +173,10 @@ cs_status cs_images_side(const cs_images *images, int side, int64_t limit, cs_im
                                  : cs_fail(CS_ERR_INPUT, "%s: no picture is in the %s split",
                                            images->name, side == 1 ? "test" : "training");
     if (status == CS_OK)
-        status = cs_images_allocate(images->path, count, images->height, images->width,
-                                    images->channels, &part);
+        status = (images->stream ? cs_images_allocate_labels : cs_images_allocate)(
+            images->path, count, images->height, images->width, images->channels, &part);
+    if (status == CS_OK && images->stream)
+        status = cs_image_stream_select(images->stream, chosen, count, &part.stream);
     if (status == CS_OK)
         status =
             make_space(images, count, images->box_ptr ? images->box_ptr[images->count] : 0, &part);

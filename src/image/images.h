@@ -35,7 +35,7 @@ typedef struct {
     /* How images of a directory are resized and cropped (image/processor.h); NULL: not at all. */
     const struct cs_image_fit *fit;
     /* A directory of images whose pixels, or values if they become patches, take more bytes is not
-     * decoded here: cs_images_read does it, and pixel is NULL. 0: decode it. */
+     * decoded here: cs_images_read does it, and pixel is NULL. 0: decode it; 1: never. */
     int64_t most_bytes;
 } cs_images_options;
 
@@ -110,8 +110,9 @@ cs_status cs_images_extra(const char *path, cs_images *images) CS_MUST_CHECK;
  * only on the content. */
 cs_status cs_images_write(const char *path, const cs_images *images) CS_MUST_CHECK;
 
-/* Adds sizes, splits and classes to a record (cospec data stats). */
-cs_status cs_images_describe(const cs_images *images, cs_item *root) CS_MUST_CHECK;
+/* Adds sizes, splits and classes to a record (cospec data stats). threads: 0: cs_threads(). Errors
+ * of cs_images_read. */
+cs_status cs_images_describe(const cs_images *images, int threads, cs_item *root) CS_MUST_CHECK;
 
 /* Images of a corpus on one sheet: a row for each class (unlabelled: in order), `columns` of each,
  * drawn without replacement by seed, at most `rows` rows; masks next to images if there are any.

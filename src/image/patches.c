@@ -217,6 +217,24 @@ void cs_patch_read(const cs_images *images, int64_t i, int64_t patch, int64_t t,
     }
 }
 
+cs_status cs_patches_read(const cs_images *m, int64_t i, int64_t patch, float *to)
+{
+    const int64_t patches = m->height / patch * (m->width / patch),
+                  values = patch * patch * m->channels;
+    CS_AUTO_FREE uint8_t *pixel = NULL;
+    cs_images one = *m;
+    if (m->stream) {
+        one.pixel = pixel = cs_alloc(patches * values, 1);
+        cs_status status = pixel ? cs_images_read(m, i, pixel) : CS_ERR_MEMORY;
+        if (status != CS_OK) return status;
+        i = 0;
+    }
+    for (int64_t t = 0; t < patches; ++t) {
+        cs_patch_read(&one, i, patch, t, to + t * values);
+    }
+    return CS_OK;
+}
+
 cs_status cs_images_documents(const cs_images *images, int64_t length, int64_t vocab,
                               cs_corpus *out)
 {
@@ -286,7 +304,7 @@ cs_status cs_images_patches(const cs_images *images, int64_t patch, const int32_
     cs_status status = cs_images_ids(images, patch, order, id, id ? vocab : 1, &c);
     const int64_t wide = patch * patch * images->channels;
     c.real_width = status == CS_OK ? wide : 0;
-    if (status == CS_OK && images->stream) { /* read one by one */
+    if (status == CS_OK && images->stream) {
         *out = c;
         return CS_OK;
     }

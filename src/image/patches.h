@@ -37,8 +37,13 @@ cs_status cs_patch_order_named(const char *name, int64_t rows, int64_t columns, 
 cs_status cs_patch_order_file(const char *path, int64_t rows, int64_t columns, int64_t capacity,
                               char *name) CS_MUST_CHECK;
 
-/* The P x P x channels values of patch t of picture i. */
+/* The P x P x channels values of patch t of picture i, whose pixels are in memory. */
 void cs_patch_read(const cs_images *images, int64_t i, int64_t patch, int64_t t, float *to);
+
+/* Those of all patches of picture i, along rows. Several threads may read. CS_ERR_MEMORY; errors of
+ * cs_images_read. */
+cs_status cs_patches_read(const cs_images *images, int64_t i, int64_t patch,
+                          float *to) CS_MUST_CHECK;
 
 /* A document of `length` tokens, all 0, for each image, with its class and split. */
 cs_status cs_images_documents(const cs_images *images, int64_t length, int64_t vocab,
@@ -53,7 +58,8 @@ cs_status cs_images_ids(const cs_images *images, int64_t patch, const int32_t *o
                         const int32_t *id, int64_t vocab, cs_corpus *out) CS_MUST_CHECK;
 
 /* The same with the vectors of the patches, which are read in place of the ids; id NULL: all 0.
- * CS_ERR_MEMORY with the sizes. Memory: 4 bytes a value and 8 a patch. */
+ * CS_ERR_MEMORY with the sizes. Memory: 4 bytes a value and 8 a patch. Of images that are decoded
+ * when they are read there are no vectors: cs_patch_vectors reads them. */
 cs_status cs_images_patches(const cs_images *images, int64_t patch, const int32_t *order,
                             const int32_t *id, int64_t vocab, cs_corpus *out) CS_MUST_CHECK;
 

@@ -18,6 +18,7 @@
 #include "infer/document_pieces.h"
 #include "model/pass.h"
 #include "plan/ratio.h"
+#include "train/ahead.h"
 
 enum {
     PIECES_IN_WINDOW = 16, /* batches */
@@ -54,6 +55,11 @@ typedef struct {
     int32_t *rank;        /* rows of a piece */
     int64_t source;       /* rows of the longest source; 0: the encoder reads the pieces */
     double **pooled;      /* planes: pieces x width */
+    /* where the vectors of the corpus are read when they are needed: of a batch, and of the next */
+    cs_train_view view;
+    cs_ahead ahead;
+    cs_ahead_batch wanted;
+    float *values; /* of the batch */
     /* the document under way, pooled */
     int64_t document, document_rows;
     double *sum; /* planes x width */
@@ -223,7 +229,9 @@ static cs_text_rows text_of(walk *w, const piece *p, int64_t b)
                           .after = around->after,
                           .token = c->token + p->start,
                           .tokens = p->tokens,
-                          .real = c->real ? c->real + p->start * c->real_width : NULL,
+                          .real = c->vectors ? w->values + b * w->ahead.apart
+                                  : c->real  ? c->real + p->start * c->real_width
+                                             : NULL,
                           .extra = c->extra ? c->extra + p->document * c->extra_width : NULL};
 }
 
@@ -322,9 +330,30 @@ static cs_status compute_draw(walk *w, int64_t first, int64_t count, int64_t dra
     return status;
 }
 
+static void list_pieces(const walk *w, int64_t first, int64_t count, cs_ahead_batch *to)
+{
+    to->count = count;
+    for (int64_t b = 0; b < count; ++b) {
+        to->first[b] = w->piece[w->order[first + b]].start;
+        to->length[b] = w->piece[w->order[first + b]].tokens;
+    }
+}
+
+/* The vectors of a batch; then those of the next of the window are begun. */
+static cs_status read_vectors(walk *w, int64_t first, int64_t count)
+{
+    const int64_t next = cs_least(w->options.batch, w->pieces - first - count);
+    list_pieces(w, first, count, &w->wanted);
+    cs_status status = cs_ahead_take(&w->ahead, &w->wanted, &w->values);
+    if (status != CS_OK || next == 0) return status;
+    list_pieces(w, first + count, next, cs_ahead_next(&w->ahead));
+    cs_ahead_start(&w->ahead);
+    return CS_OK;
+}
+
 static cs_status compute_batch(walk *w, int64_t first, int64_t count)
 {
-    cs_status status = CS_OK;
+    cs_status status = w->corpus->vectors ? read_vectors(w, first, count) : CS_OK;
     for (int64_t d = 0; d < cs_content_draws(&w->options.masks) && status == CS_OK; ++d) {
         status = cs_interrupt_check();
         if (status == CS_OK) status = compute_draw(w, first, count, d);
@@ -461,7 +490,12 @@ static cs_status allocate(walk *w)
                                    sizeof **w->state);
         w->pooled[l] = cs_pool_take(&w->pool, pooled ? w->capacity * d : 0, sizeof **w->pooled);
     }
-    return w->pool.status;
+    if (w->pool.status != CS_OK || !w->corpus->vectors) return w->pool.status;
+    w->view = cs_ahead_view(w->corpus);
+    CS_POOL_FIELDS(&w->pool, o->batch, &w->wanted, first, length);
+    return w->pool.status == CS_OK
+               ? cs_ahead_open(&w->view, o->batch, length, w->corpus->real_width, &w->ahead)
+               : w->pool.status;
 }
 
 cs_status cs_hidden_states(cs_model *model, const cs_corpus *corpus,
@@ -490,6 +524,7 @@ cs_status cs_hidden_states(cs_model *model, const cs_corpus *corpus,
         (status = allocate(&w)) == CS_OK) {
         status = walk_windows(&w, visit, ctx);
     }
+    cs_ahead_close(&w.ahead);
     cs_pool_free(&w.pool);
     cs_pass_close(&w.pass);
     cs_sequences_free(&w.sequences);

@@ -14,6 +14,7 @@
 #include "infer/document_pieces.h"
 #include "infer/perplexity_private.h"
 #include "stats/jackknife.h"
+#include "train/ahead.h"
 
 enum { USUAL_BLOCKS = 20, USUAL_MASKS = 4, LOGITS = 1 << 26, PIECES_AT_ONCE = 256 };
 
@@ -91,6 +92,10 @@ typedef struct {
     double *bytes;      /* blocks: weighted bytes */
     int64_t *tokens_at; /* lengths: predicted, unweighted */
     int64_t bytes_seen; /* those of the predicted tokens */
+    /* where the vectors of the corpus are read when they are needed: of a batch, and of the next */
+    cs_train_view view;
+    cs_ahead ahead;
+    cs_ahead_batch wanted;
 } walk;
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -210,6 +215,7 @@ static void add_jobs(walk *w, int64_t sequence)
         .token = w->corpus->token + s->start[sequence],
         .real = real ? real + s->start[sequence] * w->corpus->real_width : NULL,
         .extra = w->corpus->extra ? w->corpus->extra + document * w->corpus->extra_width : NULL,
+        .start = s->start[sequence],
         .document = document,
         .place = s->start[sequence] - w->corpus->doc_ptr[document],
         .n = s->length[sequence],
@@ -277,13 +283,44 @@ static cs_status add_losses(walk *w)
     return CS_OK;
 }
 
-static cs_status run_batch(walk *w, const int32_t *order, int64_t count)
+/* The pieces of the jobs of a batch, those of jobs that follow one another once. */
+static void list_pieces(const walk *w, const int32_t *order, int64_t count, cs_ahead_batch *to)
+{
+    to->count = 0;
+    for (int64_t b = 0; b < count; ++b) {
+        const cs_score_job *job = &w->job[order[b]];
+        if (to->count > 0 && to->first[to->count - 1] == job->start) continue;
+        to->first[to->count] = job->start;
+        to->length[to->count++] = job->n;
+    }
+}
+
+/* The vectors of a batch; then those of the next, of `rest` jobs behind it, are begun. */
+static cs_status read_vectors(walk *w, const int32_t *order, int64_t count, int64_t rest)
+{
+    float *values = NULL;
+    list_pieces(w, order, count, &w->wanted);
+    cs_status status = cs_ahead_take(&w->ahead, &w->wanted, &values);
+    for (int64_t b = 0, k = 0; b < count && status == CS_OK; ++b) {
+        cs_score_job *job = &w->job[order[b]];
+        k += job->start != w->wanted.first[k];
+        job->real = values + k * w->ahead.apart;
+    }
+    if (status != CS_OK || rest == 0) return status;
+    list_pieces(w, order + count, cs_least(rest, w->pass.sizes.batch), cs_ahead_next(&w->ahead));
+    cs_ahead_start(&w->ahead);
+    return CS_OK;
+}
+
+/* The first `count` jobs of an order of count + rest. */
+static cs_status run_batch(walk *w, const int32_t *order, int64_t count, int64_t rest)
 {
     int64_t losses = 0;
     for (int64_t b = 0; b < count; ++b) {
         losses += w->job[order[b]].loss_rows;
     }
-    cs_status status = cs_pass_begin(&w->pass, count, w->job[order[0]].rows, losses);
+    cs_status status = w->corpus->vectors ? read_vectors(w, order, count, rest) : CS_OK;
+    if (status == CS_OK) status = cs_pass_begin(&w->pass, count, w->job[order[0]].rows, losses);
     for (int64_t b = 0; b < count && status == CS_OK; ++b) {
         status = cs_ask_fill(&w->options, &w->model->config, &w->job[order[b]], order[b], b,
                              &w->pass.batch);
@@ -310,9 +347,9 @@ static cs_status run_pieces(walk *w)
                                       w->order);
         int64_t batch = w->pass.sizes.batch;
         for (int64_t i = 0; i < w->jobs && status == CS_OK; i += batch) {
-            int64_t rest = w->jobs - i;
+            const int64_t count = cs_least(w->jobs - i, batch);
             if ((status = cs_interrupt_check()) == CS_OK) {
-                status = run_batch(w, w->order + i, rest < batch ? rest : batch);
+                status = run_batch(w, w->order + i, count, w->jobs - i - count);
             }
         }
         cs_progress_report(w->options.progress, "pieces", at, s->count);
@@ -450,7 +487,11 @@ static cs_status prepare(walk *w)
     w->tokens_at = cs_pool_take(&w->pool, length, sizeof *w->tokens_at);
     if (o->reference)
         w->reference = cs_pool_take(&w->pool, o->blocks * length, sizeof *w->reference);
-    return status == CS_OK ? w->pool.status : status;
+    if (w->corpus->vectors) CS_POOL_FIELDS(&w->pool, sizes.batch, &w->wanted, first, length);
+    if (status == CS_OK) status = w->pool.status;
+    if (status != CS_OK || !w->corpus->vectors) return status;
+    w->view = cs_ahead_view(w->corpus);
+    return cs_ahead_open(&w->view, sizes.batch, length, w->corpus->real_width, &w->ahead);
 }
 
 cs_status cs_perplexity_of(cs_model *model, const cs_corpus *corpus,
@@ -468,6 +509,7 @@ cs_status cs_perplexity_of(cs_model *model, const cs_corpus *corpus,
                      : cs_fail(CS_ERR_INPUT, "nothing to predict: no piece has at least %d tokens",
                                2 - (int)w.options.from_nothing);
     }
+    cs_ahead_close(&w.ahead);
     cs_pool_free(&w.pool);
     cs_pass_close(&w.pass);
     cs_sequences_free(&w.sequences);

@@ -9,6 +9,7 @@ typedef struct {
     const int32_t *token;    /* of the piece */
     const float *real;       /* its vectors, which are read in place of ids; NULL: none */
     const float *extra;      /* input of the class token of its image; NULL: none */
+    int64_t start;           /* of its first token in the corpus */
     int64_t document, place; /* of its first token in the document */
     int32_t n;               /* tokens of the piece */
     int32_t target;          /* for a pass of one token: that; else -1: all */

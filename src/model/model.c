@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "image/augment.h"
 #include "image/codes.h"
 #include "image/patches.h"
 #include "model/arch_private.h"
@@ -324,6 +325,9 @@ cs_status cs_model_pictures(const cs_model *model, const cs_images *images, int 
     if (status == CS_OK)
         status = (c->shape.real_width > 0 ? cs_images_patches : cs_images_ids)(
             images, c->picture.patch, order, id, c->shape.vocab, out);
+    if (status == CS_OK && out->real_width > 0 && images->stream)
+        status =
+            cs_patch_vectors(images, c->picture.patch, order, &model->processor, &out->vectors);
     if (status == CS_OK && out->real_width > 0)
         cs_processor_digest(&model->processor, images->content_sha256, out->real_sha256);
     if (status == CS_OK && out->real)

@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "text/corpus_builder_private.h"
 #include "text/synthetic.h"
+#include "text/vectors.h"
 
 cs_status cs_corpus_in_memory(cs_status status, const char *name, cs_corpus *made, cs_corpus *out)
 {
@@ -35,6 +36,7 @@ void cs_corpus_free(cs_corpus *corpus)
     cs_text_list_free(corpus->word, corpus->vocab);
     if (!corpus->borrowed) cs_free(corpus->token);
     CS_FREE_FIELDS(corpus, name, path, doc_ptr, real, extra, label, held_out, weight);
+    cs_vectors_free(&corpus->vectors);
     if (corpus->population) {
         cs_synthetic_free(&corpus->population->language);
         cs_free(corpus->population->start);
@@ -83,6 +85,8 @@ cs_status cs_corpus_select(const cs_corpus *corpus, const uint8_t *keep, cs_corp
         corpus->extra ? cs_alloc(made.documents * made.extra_width, sizeof *made.extra) : NULL;
     if (status == CS_OK && ((corpus->real && !made.real) || (corpus->extra && !made.extra)))
         status = CS_ERR_MEMORY;
+    memcpy(made.real_sha256, corpus->real_sha256, sizeof made.real_sha256);
+    if (status == CS_OK && corpus->vectors) status = cs_vectors_select(corpus, keep, &made.vectors);
     if (status != CS_OK) goto done;
     int64_t to = 0, at = 0;
     for (int64_t d = 0; d < corpus->documents; ++d) {

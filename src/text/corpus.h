@@ -39,6 +39,7 @@
 
 /** \cond INTERNAL */
 struct cs_tokenizer;
+struct cs_vectors;
 /** \endcond */
 
 /** Treatment of text that is not UTF-8, NUL bytes included. */
@@ -225,9 +226,11 @@ typedef struct {
     /** `token` belongs to another, and cs_corpus_free leaves it. */
     bool borrowed;
     /** tokens x real_width, row-major: the vector at each position, which models read instead of
-     * its id; NULL: rows are ids.
+     * its id; NULL: rows are ids, or `vectors` has them.
      */
     float *real;
+    /** In place of `real`: vectors that are read when they are needed (text/vectors.h). */
+    struct cs_vectors *vectors;
     /** SHA-256 of the files and settings that the vectors follow from, in place of the vectors in
      * cs_corpus_hash; "": the vectors.
      */

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/threads.h"
+#include "text/vectors.h"
 
 typedef struct {
     const cs_ahead *a;
@@ -24,6 +25,12 @@ static cs_status fill(const cs_ahead *a, int slot)
 {
     filling f = {a, &a->of[slot], a->values[slot]};
     return cs_parallel(a->of[slot].count, 0, fill_one, &f);
+}
+
+cs_train_view cs_ahead_view(const cs_corpus *corpus)
+{
+    return (cs_train_view){
+        .take = cs_vectors_take, .ctx = (void *)(uintptr_t)corpus, .held_out = true};
 }
 
 cs_status cs_ahead_open(const cs_train_view *view, int64_t batch, int64_t longest, int64_t width,

@@ -24,6 +24,9 @@ typedef struct {
     char *reason;
 } cs_ahead;
 
+/* A view of the vectors of a corpus that are read when they are needed; borrows the corpus. */
+cs_train_view cs_ahead_view(const cs_corpus *corpus);
+
 /* longest: tokens of a sequence; width: values of a token. view is borrowed. CS_ERR_MEMORY. */
 cs_status cs_ahead_open(const cs_train_view *view, int64_t batch, int64_t longest, int64_t width,
                         cs_ahead *out) CS_MUST_CHECK;

@@ -89,7 +89,7 @@ static cs_status join(const cs_corpus *corpus, const cs_examples_options *option
     if (options->end_token < 0) {
         return cs_fail(CS_ERR_USAGE, "packing needs a tokenizer with an end token");
     }
-    if (corpus->real) {
+    if (corpus->real_width > 0) {
         return cs_fail(
             CS_ERR_USAGE,
             "real rows cannot be packed, because packing puts an end token between texts");

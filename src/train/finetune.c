@@ -14,6 +14,7 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "model/pass.h"
+#include "train/ahead.h"
 #include "train/checkpoint.h"
 #include "train/examples.h"
 #include "train/log_private.h"
@@ -62,10 +63,17 @@ typedef struct {
     double smoothing, own; /* share of a text's own vector in mixup; 1: no mixing */
     double *z;             /* of spans: outputs of all rows, then their gradient */
     cs_pass pass;
+    /* where the vectors of images are read when they are needed: those of a batch */
+    cs_train_view view;
+    cs_ahead ahead;
+    cs_ahead_batch wanted;
+    float *values;
 } machine;
 
 static void machine_free(machine *m)
 {
+    cs_ahead_close(&m->ahead);
+    CS_FREE_FIELDS(&m->wanted, first, length);
     cs_pass_close(&m->pass);
     CS_FREE_FIELDS(m, rank, z);
 }
@@ -121,7 +129,25 @@ static cs_status machine_make(cs_model *model, const cs_texts *texts, const int6
     m->rank = status == CS_OK ? cs_alloc(texts->longest, sizeof *m->rank) : NULL;
     m->z = status == CS_OK && texts->span ? cs_alloc(2 * sizes.batch * sizes.length, sizeof *m->z)
                                           : NULL;
-    return status == CS_OK && (!m->rank || (texts->span && !m->z)) ? CS_ERR_MEMORY : status;
+    if (status == CS_OK && (!m->rank || (texts->span && !m->z))) status = CS_ERR_MEMORY;
+    if (status != CS_OK || !texts->corpus) return status;
+    m->view = cs_ahead_view(texts->corpus);
+    m->wanted.first = cs_alloc(sizes.batch, sizeof *m->wanted.first);
+    m->wanted.length = cs_alloc(sizes.batch, sizeof *m->wanted.length);
+    return m->wanted.first && m->wanted.length
+               ? cs_ahead_open(&m->view, sizes.batch, texts->longest, texts->real_width, &m->ahead)
+               : CS_ERR_MEMORY;
+}
+
+/* The images of a batch. */
+static void list_texts(const machine *m, const int64_t *text, int64_t count, cs_ahead_batch *to)
+{
+    const int64_t *start = m->texts->start;
+    to->count = count;
+    for (int64_t b = 0; b < count; ++b) {
+        to->first[b] = start[text[b]] - text[b]; /* a token before each image is not the corpus's */
+        to->length[b] = start[text[b] + 1] - start[text[b]] - 1;
+    }
 }
 
 /* The target of text t: its value, or the shares of the classes. */
@@ -143,7 +169,7 @@ static cs_status fill_text(machine *m, int64_t b, int64_t t, int64_t draw)
     const cs_texts *s = m->texts;
     const cs_model_config *c = &m->model->config;
     const int64_t n = s->start[t + 1] - s->start[t], first = b * x->length, from = s->start[t];
-    const int64_t before = s->real != NULL; /* a token before each text has no vector */
+    const int64_t before = s->real_width > 0; /* a token before each text has no vector */
     const cs_text_rows text = {.batch = x,
                                .config = c,
                                .b = b,
@@ -151,7 +177,9 @@ static cs_status fill_text(machine *m, int64_t b, int64_t t, int64_t draw)
                                .befores = before,
                                .token = s->token + from + before,
                                .tokens = n - before,
-                               .real = s->real ? s->real + (from - t) * s->real_width : NULL,
+                               .real = s->corpus ? m->values + b * m->ahead.apart
+                                       : s->real ? s->real + (from - t) * s->real_width
+                                                 : NULL,
                                .extra = s->extra ? s->extra + t * s->extra_width : NULL};
     cs_status status = cs_content_ranks(m->masks, (uint64_t)t, draw, n, m->rank);
     for (int64_t i = 0; i < n && status == CS_OK; ++i) {
@@ -217,6 +245,10 @@ static cs_status forward(machine *m, const int64_t *text, int64_t count, int64_t
         *tokens += n;
     }
     cs_status status = cs_pass_begin(&m->pass, count, longest, count);
+    if (status == CS_OK && m->texts->corpus) {
+        list_texts(m, text, count, &m->wanted);
+        status = cs_ahead_take(&m->ahead, &m->wanted, &m->values);
+    }
     for (int64_t b = 0; b < count && status == CS_OK; ++b) {
         status = fill_text(m, b, text[b], draw);
     }
@@ -274,7 +306,7 @@ static cs_status check_options(const cs_finetune_options *o, const cs_texts *tex
     if ((o->label_smoothing > 0 || o->mixup > 0) && (texts->classes == 0 || texts->span)) {
         return cs_fail(CS_ERR_USAGE, "label-smoothing and mixup need classes");
     }
-    if (o->mixup > 0 && !texts->real) {
+    if (o->mixup > 0 && texts->real_width == 0) {
         return cs_fail(CS_ERR_USAGE, "mixup needs models that read pixels");
     }
     const cs_range range[] = {{"epochs", (double)o->epochs, 1, 1e6},

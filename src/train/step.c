@@ -157,12 +157,13 @@ static cs_status order_examples(cs_trainer *t, const cs_corpus *corpus,
     return status;
 }
 
-static cs_status allocate(cs_trainer *t)
+static cs_status allocate(cs_trainer *t, const cs_corpus *corpus)
 {
     const cs_train_options *o = &t->options;
     t->micro = cs_calloc(o->data.accumulate, sizeof *t->micro);
     t->example = cs_calloc(o->data.batch, sizeof *t->example);
     if (!t->micro || !t->example) return CS_ERR_MEMORY;
+    if (!o->data.view.take && corpus->vectors) t->options.data.view = cs_ahead_view(corpus);
     if (o->data.view.take) {
         t->wanted.first = cs_alloc(o->data.batch, sizeof *t->wanted.first);
         t->wanted.length = cs_alloc(o->data.batch, sizeof *t->wanted.length);
@@ -202,7 +203,7 @@ cs_status cs_trainer_init(cs_model *model, const cs_corpus *corpus, const cs_tok
     if (status == CS_OK) status = cs_model_config_reads(&model->config, corpus->real_width);
     *out = t;
     if (status == CS_OK && (status = order_examples(out, corpus, tokenizer)) == CS_OK &&
-        (status = allocate(out)) == CS_OK &&
+        (status = allocate(out, corpus)) == CS_OK &&
         (status = open_pass(out, true, out->train.longest, &out->step)) == CS_OK &&
         (status = open_detector(out, &out->detector)) == CS_OK && out->held.count > 0) {
         status = open_pass(out, false, out->held.longest, &out->eval);

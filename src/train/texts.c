@@ -174,6 +174,7 @@ cs_status cs_texts_of_rows(const cs_corpus *corpus, const cs_labelled_text *labe
     cs_texts t = {.count = count,
                   .classes = labels->classes,
                   .real = corpus->real,
+                  .corpus = corpus->vectors ? corpus : NULL,
                   .real_width = corpus->real_width,
                   .extra = corpus->extra,
                   .extra_width = corpus->extra_width};

@@ -42,6 +42,7 @@ typedef struct {
     /* of images (cs_texts_of_rows), borrowed: the vectors of all tokens except the first of each
      * text */
     const float *real;
+    const cs_corpus *corpus; /* read in place of `real` (text/vectors.h); NULL: `real` */
     int64_t real_width;
     /* count x extra_width, borrowed: read by the token before each; NULL: none. */
     const float *extra;

@@ -117,4 +117,46 @@ test_codes_are_tokens() {
     refuses 2 "--codes needs pictures, but t.txt has none" "$COSPEC" cooc --corpus t.txt --codes 5 --objective ar -o e
 }
 
+# Images of a folder are decoded as they are read: held together, 1,200 of 256 x 256 would exceed the limit in every command here.
+test_memory_does_not_grow() {
+    mkdir -p p/a p/b q/a
+    printf 'P5 2 2 255\n\001\100\177\377' > q/a/0.pgm && printf 'P5 2 2 255\n\377\177\001\100' > q/a/1.pgm
+    for i in $(seq 600); do
+        ln q/a/0.pgm p/a/$i.pgm && ln q/a/1.pgm p/b/$i.pgm || return 1
+    done
+    (
+        export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 # threads want address space of their own
+        ulimit -v 350000
+        vit="--objective masked --mask-ratio 0.5 --arch vit --patch 64 --layers 1 --heads 1 --width 8 --batch 8"
+        exits 0 data stats p --size 512x512 -o s && [ -s s/contact.png ] && exits 0 "$COSPEC" cooc --corpus p --size 256x256 --patch 32 --codes 2 --objective ar -o c &&
+            exits 0 "$COSPEC" train --corpus p --size 256x256 $vit --image-memory 1 --steps 2 -o m && exits 0 "$COSPEC" features m p -o f --limit 500 &&
+            exits 0 "$COSPEC" probe m p --few 10 --baselines no --pooling mean --layer last && exits 0 "$COSPEC" reconstruct m q p --mask-ratio 0.5 --limit 20 --batch 8 &&
+            exits 0 "$COSPEC" finetune m p --few 10 --limit 1200 --epochs 1 || { echo "${why:-$(cat err)}" > why; exit 1; }
+    ) || fail "$(cat why)"
+}
+
+# Images of a folder and the same in one file, which is held in memory: the same bits.
+test_streaming_gives_the_same_bits() {
+    mkdir -p p
+    : > bytes
+    for i in 10 11 12 13 14 15 16 17; do
+        awk -v s=$i 'BEGIN { for (k = 0; k < 64; k++) printf "%c", 65 + (k * s + k * k) % 60 }' > one
+        { printf 'P5 8 8 255\n' && cat one; } > p/$i.pgm && cat one >> bytes
+    done
+    npy p.npy '|u1' '(8, 8, 8)' < bytes
+    for order in raster hilbert; do
+        exits 0 "$COSPEC" train --corpus p --objective masked --mask-ratio 0.5 --arch vit --patch 2 --layers 1 --heads 2 --width 16 --batch 4 --order $order --test-share 0 --steps 3 -o m-$order || return 1
+        echo '{"do_normalize": true, "image_mean": [0.5], "image_std": [0.25]}' > m-$order/preprocessor_config.json && rm m-$order/manifest.json
+        for source in p p.npy; do
+            exits 0 "$COSPEC" features m-$order $source --pooling none --batch 3 -o f-$order-$source && exits 0 "$COSPEC" reconstruct m-$order $source --batch 3 --decode groups:2 --test-share 0.5 -o r-$order-$source || return 1
+        done
+        cmp f-$order-p/layer-1.npy f-$order-p.npy/layer-1.npy || { fail "features differ"; return 1; }
+    done
+    exits 0 "$COSPEC" train --corpus p --objective masked --mask-ratio 0.5 --arch vit --target codes --codes 4 --patch 2 --layers 1 --heads 2 --width 16 --batch 4 --test-share 0 --steps 3 -o mc || return 1
+    for source in p p.npy; do
+        exits 0 "$COSPEC" perplexity mc $source --json && number nll out > nll-$source || return 1
+    done
+    cmp nll-p nll-p.npy && [ -s nll-p ] || fail "perplexities differ"
+}
+
 run_tests
