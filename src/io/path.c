@@ -113,7 +113,7 @@ cs_status cs_dir_make_own(const char *path)
 cs_status cs_path_find(const char *path, bool *there)
 {
     struct stat st;
-    *there = stat(path, &st) == 0;
+    *there = stat(path, &st) == 0 || (means_absent(errno) && lstat(path, &st) == 0);
     return *there || means_absent(errno) ? CS_OK
                                          : cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
 }
@@ -121,7 +121,8 @@ cs_status cs_path_find(const char *path, bool *there)
 bool cs_path_exists(const char *path)
 {
     struct stat st;
-    return stat(path, &st) == 0 || !means_absent(errno);
+    return stat(path, &st) == 0 || !means_absent(errno) || lstat(path, &st) == 0 ||
+           !means_absent(errno);
 }
 
 bool cs_path_is_dir(const char *path)

@@ -28,11 +28,12 @@ cs_status cs_dir_make_own(const char *path) CS_MUST_CHECK;
  * (an unreadable folder, a file system without it). */
 cs_status cs_dir_sync(const char *dir) CS_MUST_CHECK;
 
-/* *there: whether something has this name; CS_ERR_IO where that cannot be found out. */
+/* *there: whether something has this name, be it a link to nothing; CS_ERR_IO where that cannot be
+ * found out. */
 cs_status cs_path_find(const char *path, bool *there) CS_MUST_CHECK;
 
-/* False only where it is certain that nothing has this name: a file that cannot be examined counts
- * as there, so that whoever opens it reports the error. */
+/* False only where it is certain that nothing has this name: a file that cannot be examined, and a
+ * link to nothing, count as there, so that whoever opens them reports the error. */
 bool cs_path_exists(const char *path);
 
 /* Whether it is known to be a directory. */

@@ -148,6 +148,8 @@ test_files_that_cannot_be_read() {
         [ ! -f model/$file ] || mv model/$file kept
         ln -s $file model/$file
         refuses 3 "model/$file: Too many levels of symbolic links" tokenize encode model text || return 1
+        ln -sf ../blobs/gone model/$file
+        refuses 3 "model/$file: No such file or directory; the symbolic link is there" tokenize encode model text || return 1
         rm model/$file && { [ ! -f kept ] || mv kept model/$file; }
     done
     ln -s loop loop

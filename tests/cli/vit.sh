@@ -59,7 +59,9 @@ test_preprocessing() {
     mkdir q && awk 'BEGIN { printf "P5 12 10 255\n"; for (k = 0; k < 120; k++) printf "%c", 65 + k % 60 }' > q/1.pgm
     exits 0 "$COSPEC" features a q -o sized && grep -q 'images of 10 x 12 are read as 8 x 8, as preprocessor_config.json' err || { fail "$(cat err)"; return 1; }
     echo '{"do_pad": true}' > a/preprocessor_config.json
-    refuses 3 "a/preprocessor_config.json: 'do_pad' is not supported" "$COSPEC" features a p -o x
+    refuses 3 "a/preprocessor_config.json: 'do_pad' is not supported" "$COSPEC" features a p -o x || return 1
+    ln -sf ../blobs/gone a/preprocessor_config.json # of a cache that was emptied in part
+    refuses 3 "a/preprocessor_config.json: No such file or directory; the symbolic link is there" "$COSPEC" features a p -o x
 }
 
 # Images of various sizes: --size and --crop of a folder, which the model's file keeps; decoded before or during training, with the same bits.
