@@ -73,6 +73,47 @@ TEST(what_is_not_a_number_comes_out)
     assert_true(value("1/(s-1)", 1) == INFINITY && value("exp(s)", 1e6) == INFINITY);
 }
 
+TEST(variables_have_values_and_groups)
+{
+    static const cs_factors group[] = {CS_FACTORS_NONE, CS_FACTORS_LEFT, CS_FACTORS_RIGHT};
+    const struct {
+        const char *text;
+        cs_factors on;
+        double constant; /* where x = 0 */
+    } cases[] = {
+        {"x", CS_FACTORS_NONE, 0},
+        {"exp(x) - 3", CS_FACTORS_NONE, -2},
+        {"max(0, log(x/(y*z)))", CS_FACTORS_NONE, 0},
+        {"x*(y + z)", CS_FACTORS_NONE, 0},
+        {"y^2 + log(y)", CS_FACTORS_LEFT, 0},
+        {"min(z, 3)", CS_FACTORS_RIGHT, 0},
+        {"(x - y*z)/sqrt(y*z)", CS_FACTORS_PRODUCT, 0},
+        {"(x + y*z)/2*z^3", CS_FACTORS_PRODUCT, 0},
+        {"-log(y)*exp(z)", CS_FACTORS_PRODUCT, 0},
+        {"y + z", CS_FACTORS_MIXED, 0},
+        {"log(y*z)", CS_FACTORS_MIXED, 0},
+        {"max(y, z)", CS_FACTORS_MIXED, 0},
+        {"y^z", CS_FACTORS_MIXED, 0},
+        {"(y + z)*2", CS_FACTORS_MIXED, 0},
+        {"-(y + z)", CS_FACTORS_MIXED, 0},
+    };
+    const double value[] = {0, 0.25, 0.5};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        cs_expression *e = NULL;
+        double constant = 0;
+        OK(cs_expression_parse_in("xyz", cases[i].text, &e));
+        assert_int_equal(cs_expression_factors(e, group, value, &constant), cases[i].on);
+        assert_true(cases[i].on || constant == cases[i].constant);
+        cs_expression_free(e);
+    }
+    cs_expression *e = NULL;
+    OK(cs_expression_parse_in("xyz", "x + 10*y + 100*z", &e));
+    assert_true(cs_expression_at_all(e, value) == 52.5 && cs_expression_varies(e));
+    cs_expression_free(e);
+    assert_fails(cs_expression_parse_in("xyz", "s", &e), CS_ERR_USAGE,
+                 "unknown name s (the variables are xyz)");
+}
+
 TEST(dependence_on_the_length_is_known)
 {
     cs_expression *e = NULL;

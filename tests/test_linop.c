@@ -165,6 +165,38 @@ TEST(a_deflated_normal_product)
     normals_agree(&turned);
 }
 
+/* Any vectors: the normal product has a correction of rank two, on both sides. */
+TEST(an_operator_minus_an_outer_product)
+{
+    enum { M = 40, N = 25 };
+    CS_AUTO(cs_csr) a = random_sparse(M, N, 0.2, 7), at = {0};
+    OK(cs_csr_transpose(&a, &at));
+    AUTO_OK(cs_dense, dense, cs_csr_to_dense(&a, &dense));
+    AUTO_OK(cs_dense, l, cs_dense_init(&l, M, 1));
+    AUTO_OK(cs_dense, r, cs_dense_init(&r, N, 1));
+    fill_normal(&l, 30);
+    fill_normal(&r, 31);
+    OK(cs_gemm(false, true, -1, &l, &r, 1, &dense));
+    cs_linop_csr_ctx csr;
+    const cs_linop op = cs_linop_csr(&csr, &a, &at, 2), back = cs_linop_transposed(&op);
+    CS_AUTO(cs_linop_outer_ctx) ctx = {0}, back_ctx = {0};
+    cs_linop outer = {0}, of_back = {0};
+    OK(cs_linop_outer(&ctx, &op, l.data, r.data, &outer));
+    OK(cs_linop_outer(&back_ctx, &back, r.data, l.data, &of_back));
+    cs_linop turned = cs_linop_transposed(&outer), twice = cs_linop_transposed(&of_back);
+    const cs_linop *const all[] = {&outer, &turned, &of_back, &twice};
+    for (int i = 0; i < 4; ++i) {
+        adjoint_pair(all[i], all[i]->rows == M ? &dense : NULL);
+        panels_agree(all[i]);
+        normals_agree(all[i]);
+    }
+    cs_linop bare = op;
+    bare.normal = NULL;
+    cs_linop_outer_ctx_free(&ctx);
+    OK(cs_linop_outer(&ctx, &bare, l.data, r.data, &outer));
+    assert_null(outer.normal);
+}
+
 TEST(operators_are_adjoint_to_their_transposes)
 {
     enum { M = 40, N = 25, P = 4 };

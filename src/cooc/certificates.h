@@ -10,11 +10,12 @@ typedef struct {
     /* the largest value of every component is 1 and simple: by normalisation, or, with no negative
      * entry, as solved */
     bool perron;
-    bool lumped;     /* the sums are of a lumped matrix */
-    int64_t rank;    /* upper bound on the number of nonzero singular values */
-    int64_t longest; /* most entries of a row or a column: terms of an entry of a Gram matrix */
-    bool probed;     /* the probe has run; its probability of failure is in the spectrum */
-    cs_probe probe;  /* its value and reach */
+    bool lumped;      /* the sums are of a lumped matrix */
+    int64_t rank;     /* upper bound on the number of nonzero singular values */
+    int64_t longest;  /* most entries of a row or a column: terms of an entry of a Gram matrix */
+    double magnitude; /* of a form with a part of rank one, cs_matrix_form_magnitude; else 0 */
+    bool probed;      /* the probe has run; its probability of failure is in the spectrum */
+    cs_probe probe;   /* its value and reach */
 } cs_certificate_facts;
 
 /* Fills the certificates `components`, `moments` and `probe`, perron and near_ones from the facts,

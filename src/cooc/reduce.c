@@ -12,6 +12,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "cooc/compensated_private.h"
 
 void cs_components_free(cs_components *components)
 {
@@ -116,4 +117,23 @@ cs_csr_entries cs_csr_entries_of(const cs_csr *a)
         }
     }
     return all;
+}
+
+cs_status cs_masses(const cs_csr *a, double *row, double *col)
+{
+    CS_AUTO_FREE double *lost = cs_calloc(a->cols, sizeof *lost);
+    if (!lost) return CS_ERR_MEMORY;
+    memset(col, 0, (size_t)a->cols * sizeof *col);
+    for (int64_t i = 0; i < a->rows; ++i) {
+        double sum = 0, rest = 0;
+        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
+            cs_add_compensated(&sum, &rest, a->val[e]);
+            cs_add_compensated(&col[a->col[e]], &lost[a->col[e]], a->val[e]);
+        }
+        row[i] = sum + rest;
+    }
+    for (int64_t j = 0; j < a->cols; ++j) {
+        col[j] += lost[j];
+    }
+    return CS_OK;
 }

@@ -79,3 +79,6 @@ cs_status cs_lump_checked(const cs_csr *a, bool zeros, double tolerance,
  * pattern, so that there is nothing to lump, whatever the values; true is inconclusive. One or two
  * passes over the indices, O(rows + cols) memory. CS_ERR_MEMORY. */
 cs_status cs_lump_may_find(const cs_csr *a, bool *any) CS_MUST_CHECK;
+
+/* Row and column sums, compensated (Neumaier 1974). CS_ERR_MEMORY. */
+cs_status cs_masses(const cs_csr *a, double *row, double *col) CS_MUST_CHECK;

@@ -19,7 +19,7 @@
 
 void cs_spectrum_free(cs_spectrum *s)
 {
-    CS_FREE_FIELDS(s, sigma, residual, input.row_mass, input.col_mass);
+    CS_FREE_FIELDS(s, sigma, eigenvalue, residual, input.row_mass, input.col_mass);
     cs_dense_free(&s->u);
     cs_dense_free(&s->v);
     cs_dense_free(&s->second.u);

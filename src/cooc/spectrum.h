@@ -21,6 +21,7 @@
 
 #include "base/progress.h"
 #include "base/status.h"
+#include "cooc/matrix_form.h"
 #include "cooc/moments.h"
 #include "linalg/csr.h"
 #include "linalg/density.h"
@@ -59,6 +60,10 @@ typedef struct {
      * the solver.
      */
     bool normalised;
+    /** Form of the matrix, of which all singular values are then; NULL: the normalised one.
+     * Borrowed.
+     */
+    const cs_matrix_form *form;
     /** Neither components nor lumping: one solver call on the whole matrix, as a cross-check. */
     bool no_reduction;
     /** Drop the vectors from the result; they are computed for the residuals anyway. */
@@ -114,6 +119,8 @@ typedef struct {
      * result are those of the whole; start_u, u and row_mass have the rows of `a`.
      */
     const cs_nonempty_rows *rows;
+    /** If the matrix is symmetric, return its eigenvalues and eigenvectors; not with `second`. */
+    bool eigenvalues;
 } cs_spectrum_options;
 
 /** State of a certificate. */
@@ -278,6 +285,10 @@ typedef struct {
     int64_t zeros;
     /** k values, descending. */
     double *sigma;
+    /** k eigenvalues +-sigma of a symmetric matrix, if they were requested and their residuals are
+     * within the tolerance; then u_j = v_j or u_j = -v_j. Else NULL.
+     */
+    double *eigenvalue;
     /** k residuals through the full matrix; of a Gram form M \f$\|M v - \sigma^2 v\| / \sigma\f$.
      */
     double *residual;

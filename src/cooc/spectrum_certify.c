@@ -22,7 +22,8 @@ cs_certificate_facts cs_certificate_facts_of(const cs_system *system,
 {
     cs_certificate_facts facts = cs_reduction_facts(&system->reduced);
     facts.complete = spectrum->rank >= 0;
-    facts.perron = !options->normalised;
+    facts.perron = cs_spectrum_normalises(options);
+    facts.magnitude = cs_matrix_form_magnitude(system->abar, system->term);
     /* The largest value of a block is simple by Perron and Frobenius: not with signs. */
     if (options->normalised && !options->no_reduction && !system->entries.negative) {
         facts.perron = true;
@@ -52,8 +53,11 @@ static void certify_components(const cs_spectrum_options *options,
     if (!facts->perron) {
         cs_certificate_why(&s->cert.components, CS_CERT_NOT_RUN,
                            "no theorem relates the multiplicity of 1 to the components here: the "
-                           "matrix was given normalised, and was not reduced, has a negative "
-                           "entry, or a component without sigma = 1");
+                           "matrix %s",
+                           cs_matrix_form_is_normalised(options->form)
+                               ? "was given normalised, and was not reduced, has a negative entry, "
+                                 "or a component without sigma = 1"
+                               : "has another form than normalised");
     } else if (state == CS_CERT_INCONCLUSIVE) {
         cs_certificate_why(&s->cert.components, state,
                            "%lld more within 1e-9 of 1 than components: nearly separate parts",
@@ -65,6 +69,8 @@ static cs_status estimate_moment4(const cs_system *system, const cs_spectrum_opt
                                   cs_spectrum *s)
 {
     const cs_csr *a = &system->reduced.a, *at = &system->reduced.at;
+    double *const *term = system->reduced.term;
+    cs_matrix_form_operator matrix = {0};
     cs_moment4_sampling sampling = {.samples = CS_MOMENT4_SAMPLES,
                                     .sketch = CS_MOMENT4_SKETCH,
                                     .seed = options->seed,
@@ -74,13 +80,21 @@ static cs_status estimate_moment4(const cs_system *system, const cs_spectrum_opt
     if (s->v.data) { /* of the whole matrix, not of the reduced one */
         a = system->abar;
         at = &system->abar_t;
+        term = system->term;
         tall = s->input.cols <=
                s->input.rows; /* with the rows that are empty, as several processes see it */
         sampling.v = tall ? &s->v : &s->u;
         sampling.sigma = s->sigma;
     }
-    return tall ? cs_moment4_estimate(a, at, &sampling, &s->moments.sum4)
-                : cs_moment4_estimate(at, a, &sampling, &s->moments.sum4);
+    cs_status status = cs_matrix_form_operator_open(a, at, term, options->threads, &matrix);
+    if (status == CS_OK) {
+        const cs_linop side = tall ? matrix.op : cs_linop_transposed(&matrix.op);
+        const cs_moment4_operator over = {
+            .op = &side, .cols = side.cols, .nnz = (double)cs_csr_nnz(a)};
+        status = cs_moment4_estimate_over(&over, &sampling, &s->moments.sum4);
+    }
+    cs_matrix_form_operator_close(&matrix);
+    return status;
 }
 
 /* Upper bound on the largest of n values from bounds on their second and fourth power sums. */
@@ -125,10 +139,10 @@ static void certify_moments(const cs_certificate_facts *facts, cs_spectrum *s)
      * and entries of Abar good to a few units. With signs the sum of the moduli replaces the
      * fourth. */
     double terms = (double)facts->longest;
-    double moduli4 = facts->perron || isnan(s->moments.sum_sigma4)
-                         ? s->moments.sum_sigma4
-                         : s->moments.sum_sigma2 * s->moments.sum_sigma2;
-    error2 += ((double)s->k + 32) * DBL_EPSILON * s->moments.sum_sigma2;
+    double moduli2 = fmax(s->moments.sum_sigma2, facts->magnitude);
+    double moduli4 =
+        facts->perron || isnan(s->moments.sum_sigma4) ? s->moments.sum_sigma4 : moduli2 * moduli2;
+    error2 += ((double)s->k + 32) * DBL_EPSILON * moduli2;
     double lumped = facts->lumped ? 4 * CS_LUMPED : 0;
     error4 += (((double)s->k + terms + 64) * DBL_EPSILON + lumped) * moduli4;
     error4 += 3 * s->moments.sum_sigma4_error;
@@ -213,8 +227,11 @@ static cs_status sum_moments(const cs_system *system, const cs_spectrum_options 
     if (options->moment4 && !cs_moment4_exact(options, facts, cost, s))
         status = estimate_moment4(system, options, s);
     if (status == CS_OK && options->moment4 && cs_moment4_exact(options, facts, cost, s)) {
+        const cs_reduction *r = &system->reduced;
         double sum = 0;
-        status = cs_moment4(&system->reduced.a, options->threads, options->progress, &sum);
+        status = cs_moment4(&r->a, options->threads, options->progress, &sum);
+        if (status == CS_OK)
+            status = cs_matrix_form_moment4(&r->a, &r->at, r->term, options->threads, &sum);
         s->moments.sum4 = cs_sum4_exact(sum, cost);
     }
     s->moments.sum_sigma4 = s->moments.sum4.value;
@@ -234,13 +251,17 @@ static void certify_probe(const cs_probe *probe, cs_spectrum *s)
 static cs_status run_probe(const cs_system *system, const cs_spectrum_options *options,
                            cs_spectrum *s, cs_probe *out)
 {
-    cs_linop_csr_ctx ctx;
-    cs_linop abar = cs_linop_csr(&ctx, system->abar, &system->abar_t, options->threads);
-    bool wide = abar.rows < abar.cols;
-    cs_linop tall = wide ? cs_linop_transposed(&abar) : abar;
-    cs_status status = cs_svd_probe(&tall, wide ? &s->u : &s->v, probe_bound(s), options->seed,
-                                    options->threads, out);
+    cs_matrix_form_operator abar = {0};
+    cs_status status = cs_matrix_form_operator_open(system->abar, &system->abar_t, system->term,
+                                                    options->threads, &abar);
+    if (status == CS_OK) {
+        const bool wide = abar.op.rows < abar.op.cols;
+        const cs_linop tall = wide ? cs_linop_transposed(&abar.op) : abar.op;
+        status = cs_svd_probe(&tall, wide ? &s->u : &s->v, probe_bound(s), options->seed,
+                              options->threads, out);
+    }
     s->cert.probe_failure = status == CS_OK ? out->failure : s->cert.probe_failure;
+    cs_matrix_form_operator_close(&abar);
     return status;
 }
 

@@ -9,6 +9,16 @@
 #include "cooc/compensated_private.h"
 #include "cooc/spectrum_stages_private.h"
 
+/* What a form other than the normalised one excludes. */
+static cs_status check_form(const cs_csr *a, const cs_spectrum_options *o)
+{
+    const char *why = a->gram         ? "a Gram form has only the normalised matrix"
+                      : o->normalised ? "the matrix was given normalised, so its counts are unknown"
+                      : o->gpu        ? "a GPU computes the normalised matrix only"
+                                      : NULL;
+    return why ? cs_fail(CS_ERR_USAGE, "form %s: %s", cs_matrix_form_text(o->form), why) : CS_OK;
+}
+
 static cs_status check_options(const cs_csr *a, const cs_spectrum_options *o)
 {
     const int64_t rows = cs_spectrum_rows(a, o), most = cs_least(rows, a->cols);
@@ -24,6 +34,10 @@ static cs_status check_options(const cs_csr *a, const cs_spectrum_options *o)
     }
     if (!(o->tol >= 0) || o->tol >= 1) {
         return cs_fail(CS_ERR_USAGE, "tolerance %g is not in [0, 1)", o->tol);
+    }
+    if (!cs_matrix_form_is_normalised(o->form)) {
+        cs_status status = check_form(a, o);
+        if (status != CS_OK) return status;
     }
     const cs_dense *u = o->start_u, *v = o->start_v;
     if (!u != !v ||
@@ -99,7 +113,11 @@ static cs_status spectrum_of_filled(const cs_csr *a, const cs_spectrum_options *
     if (options->moment4 && (status = cs_moment4_cost_of(&system.reduced.a, &cost)) != CS_OK)
         goto done;
     s.moments.sum_sigma4_cost = cost.multiply_adds;
-    bool keep = vectors_needed(&system, options, cost.multiply_adds, wanted);
+    bool symmetric = false, keep = vectors_needed(&system, options, cost.multiply_adds, wanted);
+    if (options->eigenvalues && options->second == 0 &&
+        (status = cs_system_symmetric(&system, options->rows, &symmetric)) != CS_OK)
+        goto done;
+    keep = keep || symmetric;
     if ((status = cs_parts_solve(&system, options, wanted, &parts)) != CS_OK) goto done;
     s.solution.interrupted = parts.interrupted;
     /* After an interrupt the triplets found so far are lifted for the result, not for a
@@ -107,6 +125,8 @@ static cs_status spectrum_of_filled(const cs_csr *a, const cs_spectrum_options *
     if (s.solution.interrupted) keep = !options->values_only;
     if (options->partial) cs_interrupt_hold(true);
     status = cs_spectrum_merge(&system, &parts, options, keep, &s);
+    if (status == CS_OK && symmetric && keep)
+        status = cs_spectrum_signed(&system, options->rows, options->threads, &s);
     if (options->partial) {
         cs_interrupt_hold(false);
         s.solution.interrupted = cs_interrupted();

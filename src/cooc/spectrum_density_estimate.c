@@ -128,8 +128,7 @@ static cs_status fill_tails(const double *sigma, cs_spectrum_density *d)
 static cs_status estimate(const cs_reduction *r, const deflation *known, cs_side sampled,
                           const cs_spectrum_density_options *o, cs_spectrum_density *d)
 {
-    cs_linop_csr_ctx ctx;
-    cs_linop a = cs_linop_csr(&ctx, &r->a, &r->at, o->spectrum.threads);
+    cs_matrix_form_operator a = {0};
     d->x = cs_alloc(o->bins + 1, sizeof *d->x);
     if (!d->x) return CS_ERR_MEMORY;
     for (int64_t i = 0; i <= o->bins; ++i) {
@@ -147,8 +146,14 @@ static cs_status estimate(const cs_reduction *r, const deflation *known, cs_side
                                         .seed = o->spectrum.seed,
                                         .threads = o->spectrum.threads,
                                         .progress = o->spectrum.progress};
-    cs_linop side = sampled == CS_RIGHT ? a : cs_linop_transposed(&a);
-    return cs_density_of(&side, &options, &d->density);
+    cs_status status =
+        cs_matrix_form_operator_open(&r->a, &r->at, r->term, o->spectrum.threads, &a);
+    if (status == CS_OK) {
+        const cs_linop side = sampled == CS_RIGHT ? a.op : cs_linop_transposed(&a.op);
+        status = cs_density_of(&side, &options, &d->density);
+    }
+    cs_matrix_form_operator_close(&a);
+    return status;
 }
 
 /* The top k values with their largest residual through the full Abar. */
@@ -200,12 +205,16 @@ static cs_status density_of_filled(const cs_csr *a, const cs_spectrum_density_op
     const int exponent = cs_system_gram(&system) ? system.exponent / 2 : system.exponent;
     scaled.width = ldexp(options->width, -exponent);
     describe(a, &so, &system, &d);
-    if (so.normalised && (status = cs_reduction_bound(r, &d.top)) != CS_OK) goto done;
+    const bool at_most_one = !so.normalised && (!so.form || cs_matrix_form_lumps(so.form));
+    if (!at_most_one && (status = cs_reduction_bound(r, &d.top)) != CS_OK) goto done;
+    d.top = at_most_one ? ldexp(1, -system.exponent) : d.top;
     d.top = cs_system_gram(&system) ? sqrt(d.top) : d.top;
     cs_moment4_cost cost = {0};
     if ((status = cs_moment4_cost_of(&r->a, &cost)) != CS_OK ||
         (cost.multiply_adds <= budget &&
-         (status = cs_moment4(&r->a, so.threads, so.progress, &d.sum_sigma4)) != CS_OK)) {
+         ((status = cs_moment4(&r->a, so.threads, so.progress, &d.sum_sigma4)) != CS_OK ||
+          (status = cs_matrix_form_moment4(&r->a, &r->at, r->term, so.threads, &d.sum_sigma4)) !=
+              CS_OK))) {
         goto done;
     }
     d.sum_sigma4_cost = cost.multiply_adds;

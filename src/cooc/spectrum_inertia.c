@@ -181,6 +181,8 @@ static cs_side smaller_side(const cs_reduction *r, int64_t block)
 typedef struct {
     const cs_csr *line, *other;
     int64_t first; /* row of `line` where the block begins */
+    /* (A - l r^T)^T (A - l r^T) = A^T A - z r^T - r z^T; NULL: no part of rank one */
+    const double *z, *r;
     double shift;
     cs_dense *m;
 } gram_job;
@@ -202,6 +204,9 @@ static cs_status gram_columns(void *ctx, int64_t item)
                 column[job->other->col[f] - first] += job->line->val[e] * job->other->val[f];
             }
         }
+        for (int64_t i = j; job->z && i < n; ++i) {
+            column[i] -= job->z[i] * job->r[j] + job->r[i] * job->z[j];
+        }
         column[j] -= job->shift;
     }
     return CS_OK;
@@ -216,7 +221,18 @@ static cs_status fill_gram(const counting *c, int64_t block, double shift, cs_de
                     .first = r->side[side].start[block],
                     .shift = shift,
                     .m = m};
-    return cs_parallel((m->rows + COLUMNS - 1) / COLUMNS, c->options->threads, gram_columns, &job);
+    cs_matrix_form_operator form = {0};
+    cs_status status = CS_OK;
+    if (r->term[side]) {
+        status = cs_matrix_form_operator_open(&r->a, &r->at, r->term, c->options->threads, &form);
+        job.z = form.outer.correction[side == CS_LEFT];
+        job.r = r->term[side];
+    }
+    if (status == CS_OK)
+        status =
+            cs_parallel((m->rows + COLUMNS - 1) / COLUMNS, c->options->threads, gram_columns, &job);
+    cs_matrix_form_operator_close(&form);
+    return status;
 }
 
 /* Lower triangle of [0 B; B^T 0] - shift I. */
@@ -230,6 +246,9 @@ static void fill_augmented(const cs_reduction *r, int64_t block, double shift, c
         for (int64_t e = j < rows ? r->a.ptr[r0 + j] : 0; j < rows && e < r->a.ptr[r0 + j + 1];
              ++e) {
             column[rows + r->a.col[e] - c0] = r->a.val[e];
+        }
+        for (int64_t i = 0; r->term[CS_LEFT] && j < rows && i < m->rows - rows; ++i) {
+            column[rows + i] -= r->term[CS_LEFT][j] * r->term[CS_RIGHT][i];
         }
         column[j] = -shift;
     }

@@ -157,6 +157,7 @@ typedef struct {
     int threads;
     double *u, *v, *product_u, *product_v; /* panels of layers, row by row */
     double *work;                          /* of the products */
+    const cs_linop *form;                  /* of a form with a part of rank one, or NULL */
     int64_t first;                         /* layer in the panels' first column */
     double *residual;
 } residual_job;
@@ -166,6 +167,10 @@ static cs_status multiply(const residual_job *job)
 {
     const cs_csr *a = job->system->abar, *at = &job->system->abar_t;
     const cs_csr *tall = cs_system_one_pass(job->system);
+    if (job->form) {
+        cs_status status = cs_linop_panel(job->form, false, job->v, job->product_u);
+        return status ? status : cs_linop_panel(job->form, true, job->u, job->product_v);
+    }
     if (tall == a) {
         return cs_csr_apply_both(a, job->v, job->u, job->product_u, job->product_v, job->work,
                                  job->threads);
@@ -249,6 +254,11 @@ static cs_status take_residuals(const cs_system *system, const cs_parts *parts,
                    {&job.product_v, abar->cols},
                    {&job.work, tall ? cs_csr_normal_work_size(tall) / PANEL : 0}};
     enum { BUFFERS = sizeof buffers / sizeof *buffers };
+    cs_matrix_form_operator form = {0};
+    if (status == CS_OK && system->term[CS_LEFT]) {
+        status = cs_matrix_form_operator_open(abar, &system->abar_t, system->term, threads, &form);
+        job.form = &form.op;
+    }
     for (int i = 0; i < BUFFERS && status == CS_OK; ++i) {
         *buffers[i].panel = cs_csr_panel_alloc(buffers[i].rows);
         status = *buffers[i].panel ? CS_OK : CS_ERR_MEMORY;
@@ -261,6 +271,7 @@ static cs_status take_residuals(const cs_system *system, const cs_parts *parts,
     for (int i = 0; i < BUFFERS; ++i) {
         cs_free_aligned(*buffers[i].panel);
     }
+    cs_matrix_form_operator_close(&form);
     return status;
 }
 

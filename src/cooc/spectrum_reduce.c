@@ -32,25 +32,6 @@
 
 enum { BOUND_STEPS = 30 };
 
-cs_status cs_masses(const cs_csr *a, double *row, double *col)
-{
-    CS_AUTO_FREE double *lost = cs_calloc(a->cols, sizeof *lost);
-    if (!lost) return CS_ERR_MEMORY;
-    memset(col, 0, (size_t)a->cols * sizeof *col);
-    for (int64_t i = 0; i < a->rows; ++i) {
-        double sum = 0, rest = 0;
-        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
-            cs_add_compensated(&sum, &rest, a->val[e]);
-            cs_add_compensated(&col[a->col[e]], &lost[a->col[e]], a->val[e]);
-        }
-        row[i] = sum + rest;
-    }
-    for (int64_t j = 0; j < a->cols; ++j) {
-        col[j] += lost[j];
-    }
-    return CS_OK;
-}
-
 /* Masses, in place, by their sum. */
 static void scale_to_one(int64_t n, double *mass)
 {
@@ -91,6 +72,62 @@ static cs_status divide_by_roots(cs_csr *a, const double *row, const double *col
     cs_status status = cs_parallel((a->rows + DIVIDED - 1) / DIVIDED, 0, divide_rows, &d);
     cs_free(d.col);
     return status;
+}
+
+static double largest_modulus(int64_t n, const double *x)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        largest = fmax(largest, fabs(x[i]));
+    }
+    return largest;
+}
+
+static void scale_form(int exponent, cs_csr *a, double *left)
+{
+    cs_scale_down(exponent, a);
+    for (int64_t i = 0; exponent != 0 && i < a->rows; ++i) {
+        left[i] = ldexp(left[i], -exponent);
+    }
+}
+
+/* The sparse matrix of a form and its part of rank one, scaled, and the sums of rows and columns of
+ * A. Without such a part `entries` become those of the form, else they are those of A. */
+static cs_status form_of(const cs_csr *a, const cs_matrix_form *form, cs_system *s)
+{
+    bool term = false;
+    double *const left = cs_calloc(a->rows, sizeof *left);
+    double *const right = cs_calloc(a->cols, sizeof *right);
+    s->term[CS_LEFT] = left;
+    s->term[CS_RIGHT] = right;
+    s->row_mass = cs_alloc(a->rows, sizeof *s->row_mass);
+    s->col_mass = cs_alloc(a->cols, sizeof *s->col_mass);
+    cs_status status = left && right && s->row_mass && s->col_mass ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_masses(a, s->row_mass, s->col_mass);
+    if (status == CS_OK) status = cs_csr_copy(a, &s->own);
+    if (status == CS_OK) status = cs_matrix_form_apply(form, &s->own, left, right, &term);
+    if (status != CS_OK) return status;
+    const cs_csr_entries sparse = cs_csr_entries_of(&s->own);
+    double largest = sparse.largest;
+    if (term) {
+        const double outer = largest_modulus(a->rows, left) * largest_modulus(a->cols, right);
+        largest = fmax(largest, outer);
+    } else {
+        s->entries = sparse;
+    }
+    if (largest == 0) {
+        return cs_fail(CS_ERR_INPUT, "form \"%s\" of the matrix is 0 everywhere",
+                       cs_matrix_form_text(form));
+    }
+    s->exponent = cs_scale_exponent(largest);
+    scale_form(s->exponent, &s->own, left);
+    if (!term) {
+        s->entries.least = ldexp(s->entries.least, -s->exponent);
+        s->entries.largest = ldexp(s->entries.largest, -s->exponent);
+        CS_FREE_FIELDS(s, term[CS_LEFT], term[CS_RIGHT]);
+        s->term[CS_LEFT] = s->term[CS_RIGHT] = NULL;
+    }
+    return CS_OK;
 }
 
 /* Abar of a matrix that was checked, and its marginals, not yet scaled to one. */
@@ -230,15 +267,35 @@ static cs_status order_blocks(cs_lumping *l, const cs_components *c, const cs_cs
 
 typedef enum { VALUES_COUNTS, VALUES_SQUARES, VALUES_KEPT } value_kind;
 
+/* The part of rank one after the reductions, and, unless it is shared, the sparse matrix. */
+static cs_status form_reduced(const cs_matrix_form *form, const cs_system *system, cs_reduction *r)
+{
+    bool term = false;
+    if (r->shared) {
+        r->term[CS_LEFT] = system->term[CS_LEFT];
+        r->term[CS_RIGHT] = system->term[CS_RIGHT];
+        return CS_OK;
+    }
+    r->term[CS_LEFT] = cs_pool_take(&r->pool, r->a.rows, sizeof **r->term);
+    r->term[CS_RIGHT] = cs_pool_take(&r->pool, r->a.cols, sizeof **r->term);
+    if (r->pool.status != CS_OK) return r->pool.status;
+    cs_status status =
+        cs_matrix_form_apply(form, &r->a, r->term[CS_LEFT], r->term[CS_RIGHT], &term);
+    if (status == CS_OK) scale_form(system->exponent, &r->a, r->term[CS_LEFT]);
+    return status;
+}
+
 /* Turns the ordered lumped matrix into Abar and fills lifts, sqrt(mass / mass of the lump), and
  * weights. w: what was lumped, its masses those of the system where they are counts; VALUES_KEPT:
  * every row and column is its own lump, as it is where the matrix is shared. */
-static cs_status normalise_reduced(const cs_csr *w, value_kind kind, const cs_system *system,
+static cs_status normalise_reduced(const cs_csr *w, value_kind kind,
+                                   const cs_spectrum_options *options, const cs_system *system,
                                    cs_reduction *r)
 {
     CS_AUTO(cs_pool) pool = {0};
     const int64_t size[] = {w->rows, w->cols}, lumps[] = {r->a.rows, r->a.cols};
     const bool alone = kind == VALUES_KEPT || r->shared;
+    const bool formed = system->term[CS_LEFT] != NULL;
     const double *mass[2] = {system->row_mass, system->col_mass};
     double *weight[2], *square[2];
     for (int t = 0; t < 2; ++t) {
@@ -261,7 +318,8 @@ static cs_status normalise_reduced(const cs_csr *w, value_kind kind, const cs_sy
             memcpy(weight[t], mass[t], (size_t)size[t] * sizeof *weight[t]);
         }
     }
-    if (status == CS_OK && !alone && kind == VALUES_COUNTS)
+    if (status == CS_OK && formed) status = form_reduced(options->form, system, r);
+    if (status == CS_OK && !alone && !formed && kind == VALUES_COUNTS)
         status = divide_by_roots(&r->a, weight[0], weight[1]);
     for (int64_t e = 0;
          status == CS_OK && !alone && kind == VALUES_SQUARES && e < cs_csr_nnz(&r->a); ++e) {
@@ -329,8 +387,9 @@ static void join_blocks(cs_components *c, int64_t rows, int64_t cols)
     c->count = 1;
 }
 
-/* Fills `components` and `reduced`, `at` left empty, from A (Abar if normalised), whose entries are
- * known; for counts also Abar and the sums of rows and columns, not yet scaled to one. */
+/* Fills `components` and `reduced`, `at` left empty, from A (Abar if normalised, S of a form without
+ * a part of rank one), whose entries are known; for counts also Abar and the sums of rows and
+ * columns, not yet scaled to one. */
 static cs_status reduce(const cs_csr *a, const cs_spectrum_options *options, cs_system *system)
 {
     cs_reduction r = {0};
@@ -340,8 +399,11 @@ static cs_status reduce(const cs_csr *a, const cs_spectrum_options *options, cs_
     const cs_csr *w = a;
     cs_status status = CS_OK;
     bool zeros = system->entries.count < cs_csr_nnz(a);
-    bool lumps = !options->no_reduction && !a->gram;
-    value_kind kind = !options->normalised                      ? VALUES_COUNTS
+    const bool formed = system->term[CS_LEFT] != NULL;
+    const bool known = cs_spectrum_normalises(options);
+    bool lumps =
+        !options->no_reduction && !a->gram && (!formed || cs_matrix_form_lumps(options->form));
+    value_kind kind = known || formed                           ? VALUES_COUNTS
                       : lumps && squares_keep(&system->entries) ? VALUES_SQUARES
                                                                 : VALUES_KEPT;
     if (kind == VALUES_SQUARES && !zeros) {
@@ -357,15 +419,15 @@ static cs_status reduce(const cs_csr *a, const cs_spectrum_options *options, cs_
         w = &squares;
     }
     bool lumped = kind != VALUES_KEPT && lumps;
-    r.known = kind == VALUES_COUNTS && !options->no_reduction;
+    r.known = known && !options->no_reduction;
     if (status == CS_OK)
         status = cs_lump_checked(w, zeros, lumped ? CS_LUMP_TOLERANCE : CS_LUMP_NOTHING, &l);
     if (status == CS_OK) status = cs_components_of(&l.a, &c);
     system->components = c.count;
-    if (status == CS_OK && options->no_reduction) join_blocks(&c, l.a.rows, l.a.cols);
+    if (status == CS_OK && (options->no_reduction || formed)) join_blocks(&c, l.a.rows, l.a.cols);
     const cs_csr *as_it_is = kind == VALUES_COUNTS ? &system->own : kind == VALUES_KEPT ? a : NULL;
     if (status == CS_OK) status = order_blocks(&l, &c, as_it_is, &r);
-    if (status == CS_OK) status = normalise_reduced(w, kind, system, &r);
+    if (status == CS_OK) status = normalise_reduced(w, kind, options, system, &r);
     if (status != CS_OK) reduction_free(&r);
     system->reduced = r;
     return status;
@@ -406,6 +468,10 @@ cs_status cs_reduction_bound(const cs_reduction *r, double *top)
         }
     }
     if (status == CS_OK) *top = sqrt(best) * (1 + 1e-9); /* sums of many terms */
+    if (status == CS_OK && r->term[CS_LEFT]) {
+        *top += sqrt(cs_inner(r->a.rows, r->term[CS_LEFT], r->term[CS_LEFT]) *
+                     cs_inner(r->a.cols, r->term[CS_RIGHT], r->term[CS_RIGHT]));
+    }
     return status;
 }
 
@@ -438,7 +504,7 @@ void cs_system_free(cs_system *system)
         cs_csr_free(&system->abar_t);
     }
     cs_csr_free(&system->own);
-    CS_FREE_FIELDS(system, row_mass, col_mass);
+    CS_FREE_FIELDS(system, row_mass, col_mass, term[CS_LEFT], term[CS_RIGHT]);
     reduction_free(&system->reduced);
     *system = (cs_system){0};
 }
@@ -457,6 +523,7 @@ cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, bool
                        cs_system *out)
 {
     cs_system s = {0};
+    const bool formed = !cs_matrix_form_is_normalised(options->form);
     cs_status status = cs_csr_check_rows(a, options->rows, !options->normalised);
     if (status != CS_OK) return status;
     s.entries = cs_csr_entries_of(a);
@@ -464,7 +531,9 @@ cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, bool
         return cs_fail(CS_ERR_INPUT, "the matrix (%lld x %lld) has no nonzero entry",
                        (long long)cs_spectrum_rows(a, options), (long long)a->cols);
     }
-    if (!options->normalised) {
+    if (formed) {
+        status = form_of(a, options->form, &s);
+    } else if (!options->normalised) {
         s.row_mass = cs_alloc(a->rows, sizeof *s.row_mass);
         s.col_mass = cs_alloc(a->cols, sizeof *s.col_mass);
         status =
@@ -473,7 +542,7 @@ cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, bool
         s.exponent = cs_scale_exponent(s.entries.largest);
         s.exponent += a->gram && s.exponent % 2 != 0; /* its root is a power of two too */
     }
-    if (s.exponent != 0 && (status = cs_csr_copy(a, &s.own)) == CS_OK) {
+    if (!formed && s.exponent != 0 && (status = cs_csr_copy(a, &s.own)) == CS_OK) {
         cs_scale_down(s.exponent, &s.own);
         s.entries.least = ldexp(s.entries.least, -s.exponent);
         s.entries.largest = ldexp(s.entries.largest, -s.exponent);
@@ -482,7 +551,8 @@ cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, bool
     s.own.gram = a->gram;
     bool as_it_is = options->normalised && s.exponent == 0;
     s.abar = as_it_is ? a : &s.own;
-    if (status == CS_OK) status = reduce(options->normalised ? s.abar : a, options, &s);
+    const bool counts = s.term[CS_LEFT] || cs_spectrum_normalises(options);
+    if (status == CS_OK) status = reduce(counts ? a : s.abar, options, &s);
     if (status == CS_OK && !options->normalised) { /* the reduction wants sums */
         scale_to_one(a->rows, s.row_mass);
         scale_to_one(a->cols, s.col_mass);

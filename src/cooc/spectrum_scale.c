@@ -101,6 +101,7 @@ void cs_spectrum_restore(cs_spectrum *s)
     for (int64_t j = 0; j < s->k; ++j) {
         restore(e, &s->sigma[j]);
         restore(e, &s->residual[j]);
+        if (s->eigenvalue) restore(e, &s->eigenvalue[j]);
     }
     restore(e, &s->solution.floor);
     s->moments.sum_sigma2 = power_sum(2 * e, s->moments.sum_sigma2);

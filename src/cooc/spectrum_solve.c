@@ -52,10 +52,14 @@ static int64_t block_share(const cs_reduction *r, int64_t wanted, int64_t block)
     return left < 0 ? 0 : left < most ? left : most;
 }
 
-/* The closed-form vectors of a block, sqrt(weight), as one column each; left empty where they are
- * not known. */
-static cs_status closed_form(const cs_reduction *r, int64_t block, cs_pool *pool, cs_dense out[2])
+/* The closed-form vectors of a block, sqrt(weight), as one column each, or those of the part of rank
+ * one; left empty where there are none. */
+static cs_status taken_out(const cs_reduction *r, int64_t block, cs_pool *pool, cs_dense out[2])
 {
+    for (cs_side t = CS_LEFT; t <= CS_RIGHT; ++t) {
+        const int64_t n = cs_block_size(r, t, block);
+        out[t] = r->term[t] ? (cs_dense){n, 1, n, r->term[t]} : (cs_dense){0};
+    }
     for (cs_side t = CS_LEFT; r->known && t <= CS_RIGHT; ++t) {
         const double *weight = r->side[t].weight + r->side[t].start[block];
         out[t] = cs_dense_in(pool, cs_block_size(r, t, block), 1);
@@ -66,11 +70,16 @@ static cs_status closed_form(const cs_reduction *r, int64_t block, cs_pool *pool
     return pool->status;
 }
 
-/* Values below this are rounding errors of a dense solver when sigma_1 = 1. */
-static double rounding_floor(const cs_reduction *r, int64_t block)
+/* Values below this are rounding errors of a dense solver of a matrix of this norm, or of what is
+ * left of it without its closed form or its part of rank one. */
+static double rounding_floor(const cs_reduction *r, int64_t block, double norm)
 {
-    int64_t m = cs_block_size(r, CS_LEFT, block), n = cs_block_size(r, CS_RIGHT, block);
-    return (double)(m > n ? m : n) * DBL_EPSILON;
+    const int64_t m = cs_block_size(r, CS_LEFT, block), n = cs_block_size(r, CS_RIGHT, block);
+    const double *left = r->term[CS_LEFT], *right = r->term[CS_RIGHT];
+    const double out = r->known ? 1
+                       : left   ? sqrt(cs_inner(m, left, left) * cs_inner(n, right, right))
+                                : 0;
+    return (double)(m > n ? m : n) * DBL_EPSILON * fmax(norm, out);
 }
 
 /* y -= <x, y> x; returns <x, y>. */
@@ -144,7 +153,7 @@ static cs_status finish(const cs_reduction *r, int64_t block, int64_t asked, con
 
 /* --- small blocks ----------------------------------------------------------------------------- */
 
-/* A block, less its closed form, as a dense matrix. */
+/* A block, less its closed form or its part of rank one, as a dense matrix. */
 static void copy_block(const cs_reduction *r, int64_t block, const cs_dense one[2], cs_dense *out)
 {
     int64_t r0 = r->side[CS_LEFT].start[block], c0 = r->side[CS_RIGHT].start[block];
@@ -153,7 +162,7 @@ static void copy_block(const cs_reduction *r, int64_t block, const cs_dense one[
             out->data[i + (r->a.col[e] - c0) * out->ld] = r->a.val[e];
         }
     }
-    for (int64_t j = 0; r->known && j < out->cols; ++j) {
+    for (int64_t j = 0; one[CS_LEFT].data && j < out->cols; ++j) {
         for (int64_t i = 0; i < out->rows; ++i) {
             out->data[i + j * out->ld] -= one[CS_LEFT].data[i] * one[CS_RIGHT].data[j];
         }
@@ -193,7 +202,7 @@ static cs_status solve_small(void *ctx, int64_t item)
         cs_dense_in(&pool, cs_block_size(r, CS_LEFT, block), cs_block_size(r, CS_RIGHT, block));
     cs_dense u = cs_dense_in(&pool, a.rows, rank), vt = cs_dense_in(&pool, rank, a.cols);
     double *sigma = cs_pool_take(&pool, rank, sizeof *sigma);
-    cs_status status = closed_form(r, block, &pool, one);
+    cs_status status = taken_out(r, block, &pool, one);
     if (status == CS_OK) {
         copy_block(r, block, one, &a);
         status = cs_dense_svd(&a, sigma, &u, &vt);
@@ -202,7 +211,7 @@ static cs_status solve_small(void *ctx, int64_t item)
     if (status == CS_OK) {
         part->svd.converged = true;
         part->svd.solver = CS_SOLVER_LAPACK;
-        part->svd.floor = rounding_floor(r, block) * (r->known ? 1 : sigma[0]);
+        part->svd.floor = rounding_floor(r, block, r->known ? 1 : sigma[0]);
         status = finish(r, block, asked, one, part);
     }
     return status;
@@ -237,13 +246,13 @@ static cs_status slice(const cs_csr *a, int64_t r0, int64_t rows, int64_t c0, in
     return status;
 }
 
-/* A block as an operator with its closed-form triplet taken out. Operators point at their contexts:
+/* A block as an operator with its closed-form triplet or its part of rank one taken out. Operators point at their contexts:
  * the struct does not move once opened. */
 typedef struct {
     cs_csr a, at; /* copies, unused when there is one block */
-    cs_linop_csr_ctx csr;
+    cs_matrix_form_operator matrix;
     cs_linop_deflated_ctx deflated;
-    cs_linop sparse, op;
+    cs_linop op;
     cs_dense one[2];
     cs_pool pool;
 } block_operator;
@@ -252,6 +261,7 @@ static void block_operator_close(block_operator *b)
 {
     cs_csr_free(&b->a);
     cs_csr_free(&b->at);
+    cs_matrix_form_operator_close(&b->matrix);
     cs_pool_free(&b->pool);
 }
 
@@ -267,12 +277,14 @@ static cs_status block_operator_open(const cs_reduction *r, int64_t block, int t
     *b = (block_operator){0};
     cs_status status = whole ? CS_OK : slice(&r->a, r0, rows, c0, cols, &b->a);
     if (status == CS_OK && !whole) status = slice(&r->at, c0, cols, r0, rows, &b->at);
-    if (status == CS_OK) status = closed_form(r, block, &b->pool, b->one);
+    if (status == CS_OK) status = taken_out(r, block, &b->pool, b->one);
+    if (status == CS_OK)
+        status = cs_matrix_form_operator_open(whole ? &r->a : &b->a, whole ? &r->at : &b->at,
+                                              r->term, threads, &b->matrix);
     if (status != CS_OK) return status;
-    b->sparse = cs_linop_csr(&b->csr, whole ? &r->a : &b->a, whole ? &r->at : &b->at, threads);
-    b->op = r->known ? cs_linop_deflated(&b->deflated, &b->sparse, &b->one[CS_LEFT], &ONE,
+    b->op = r->known ? cs_linop_deflated(&b->deflated, &b->matrix.op, &b->one[CS_LEFT], &ONE,
                                          &b->one[CS_RIGHT], true)
-                     : b->sparse;
+                     : b->matrix.op;
     return CS_OK;
 }
 
@@ -330,9 +342,7 @@ static cs_status solve_large(batch *job, int64_t block)
     if (status == CS_OK) {
         job->parts->interrupted = part->svd.interrupted;
         part->unchecked = o.unchecked;
-        if (r->known) { /* rounding noise of the matrix whose sigma_1 = 1 was taken out */
-            part->svd.floor = fmax(part->svd.floor, rounding_floor(r, block));
-        }
+        part->svd.floor = fmax(part->svd.floor, rounding_floor(r, block, 0));
         status = finish(r, block, asked, b.one, part);
     }
     block_operator_close(&b);

@@ -34,6 +34,8 @@ typedef struct {
     cs_csr a, at;
     bool shared; /* a and at are Abar and its transpose */
     bool known;  /* the sigma = 1 triplet of every block is known, by the weights */
+    /* of a form: l and r of the one block a - l r^T; NULL: no part of rank one */
+    double *term[2];
     cs_pool pool;
 } cs_reduction;
 
@@ -42,6 +44,7 @@ typedef struct {
     cs_csr own, abar_t;
     cs_csr_entries entries;      /* of Abar if the input was normalised, else of the input */
     double *row_mass, *col_mass; /* NULL if the input was normalised */
+    double *term[2];             /* as of the reduction: the matrix is Abar - l r^T */
     int exponent;                /* Abar is 2^-exponent times the input */
     int64_t components;
     cs_reduction reduced;
@@ -64,6 +67,31 @@ static inline double cs_default_tolerance(double rounding)
     return fmax(1e-12, 4 * rounding);
 }
 
+/* Whether the matrix is the normalised one of counts: sigma = 1 once for every component. */
+static inline bool cs_spectrum_normalises(const cs_spectrum_options *o)
+{
+    return !o->normalised && cs_matrix_form_is_normalised(o->form);
+}
+
+/* A sparse matrix, minus its part of rank one if there is one, as an operator. The struct does not
+ * move once opened; closed by the caller, also after a failure. */
+typedef struct {
+    cs_linop_csr_ctx csr;
+    cs_linop_outer_ctx outer;
+    cs_linop sparse, op;
+} cs_matrix_form_operator;
+cs_status cs_matrix_form_operator_open(const cs_csr *a, const cs_csr *at, double *const term[2],
+                                       int threads, cs_matrix_form_operator *out) CS_MUST_CHECK;
+void cs_matrix_form_operator_close(cs_matrix_form_operator *op);
+
+/* (||S||_F + |l| |r|)^2 of a form with a part of rank one, which bounds what its sums round; else
+ * 0. */
+double cs_matrix_form_magnitude(const cs_csr *a, double *const term[2]);
+
+/* *sum, the sum of sigma^4 of S, becomes that of S - l r^T. CS_ERR_MEMORY. */
+cs_status cs_matrix_form_moment4(const cs_csr *a, const cs_csr *at, double *const term[2],
+                                 int threads, double *sum) CS_MUST_CHECK;
+
 /* The orientation in which one pass over the matrix gives both products, if there is one. */
 const cs_csr *cs_system_one_pass(const cs_system *system);
 
@@ -71,9 +99,6 @@ const cs_csr *cs_system_one_pass(const cs_system *system);
  * CS_ERR_INPUT for NaN, infinite, negative (unless normalised) entries or none at all. */
 cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, bool scaled,
                        cs_system *out) CS_MUST_CHECK;
-
-/* Row and column sums, compensated. */
-cs_status cs_masses(const cs_csr *a, double *row, double *col) CS_MUST_CHECK;
 
 static inline int64_t cs_block_size(const cs_reduction *r, cs_side side, int64_t block)
 {
@@ -117,6 +142,15 @@ cs_status cs_parts_solve(const cs_system *system, const cs_spectrum_options *opt
 cs_status cs_spectrum_merge(const cs_system *system, const cs_parts *parts,
                             const cs_spectrum_options *options, bool keep,
                             cs_spectrum *out) CS_MUST_CHECK;
+
+/* Whether Abar, or the form, is symmetric, row i being column rows[i]. CS_ERR_MEMORY. */
+cs_status cs_system_symmetric(const cs_system *system, const cs_nonempty_rows *rows,
+                              bool *out) CS_MUST_CHECK;
+
+/* Replaces the triplets of a symmetric matrix by those of its eigenvectors (spectrum_signed.c). Time:
+ * k products, rows times k^2. CS_ERR_MEMORY. */
+cs_status cs_spectrum_signed(const cs_system *system, const cs_nonempty_rows *rows, int threads,
+                             cs_spectrum *spectrum) CS_MUST_CHECK;
 
 /* Of the reduced matrix: rank, longest, lumped; and of its triplets too: complete, perron. */
 cs_certificate_facts cs_reduction_facts(const cs_reduction *r);
@@ -162,10 +196,7 @@ static inline double cs_stage_value(const cs_spectrum *s, double x)
 }
 
 /* sum sigma^2. Of a Gram form its trace, with rows and columns in the same order. */
-static inline double cs_system_moment2(const cs_system *system)
-{
-    return cs_moment2(cs_system_gram(system) ? &system->reduced.a : system->abar);
-}
+double cs_system_moment2(const cs_system *system);
 
 /* As cs_spectrum_restore, of a density. */
 void cs_spectrum_density_restore(int exponent, cs_spectrum_density *density);

@@ -4,8 +4,10 @@
 #include "linalg/linop.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/auto.h"
+#include "base/vector_ops.h"
 
 static cs_status csr_apply(void *context, bool turn, const cs_dense *x, cs_dense *y)
 {
@@ -69,6 +71,23 @@ static cs_status deflated_apply(void *context, bool turn, const cs_dense *x, cs_
 
 enum { RUN = 256 }; /* terms summed before they join the sum, which bounds its error */
 
+/* along = r^T x of a panel with n rows. */
+static void inner_panel(int64_t n, const double *r, const double *x, double *along)
+{
+    memset(along, 0, CS_PANEL * sizeof *along);
+    for (int64_t first = 0; first < n; first += RUN) {
+        double part[CS_PANEL] = {0};
+        for (int64_t i = first; i < n && i < first + RUN; ++i) {
+            for (int j = 0; j < CS_PANEL; ++j) {
+                part[j] += r[i] * x[i * CS_PANEL + j];
+            }
+        }
+        for (int j = 0; j < CS_PANEL; ++j) {
+            along[j] += part[j];
+        }
+    }
+}
+
 /* The same for panels: y -= l (s (r^T x)), a few columns in one pass each. */
 static void subtract_panel(const cs_dense *l, const double *s, int power, const cs_dense *r,
                            const double *x, double *y)
@@ -76,18 +95,8 @@ static void subtract_panel(const cs_dense *l, const double *s, int power, const 
     for (int64_t q = 0; q < r->cols; ++q) {
         const double *left = l->data + q * l->ld, *right = r->data + q * r->ld;
         const double factor = power == 2 ? s[q] * s[q] : s[q];
-        double along[CS_PANEL] = {0};
-        for (int64_t first = 0; first < r->rows; first += RUN) {
-            double part[CS_PANEL] = {0};
-            for (int64_t i = first; i < r->rows && i < first + RUN; ++i) {
-                for (int j = 0; j < CS_PANEL; ++j) {
-                    part[j] += right[i] * x[i * CS_PANEL + j];
-                }
-            }
-            for (int j = 0; j < CS_PANEL; ++j) {
-                along[j] += part[j];
-            }
-        }
+        double along[CS_PANEL];
+        inner_panel(r->rows, right, x, along);
         for (int64_t i = 0; i < l->rows; ++i) {
             for (int j = 0; j < CS_PANEL; ++j) {
                 y[i * CS_PANEL + j] -= left[i] * (factor * along[j]);
@@ -133,6 +142,63 @@ cs_linop cs_linop_deflated(cs_linop_deflated_ctx *ctx, const cs_linop *inner, co
         op.data = (cs_linop_data){.a = inner->data.a, .at = inner->data.at, .u = u, .v = v, .s = s};
     }
     return op;
+}
+
+/* With z = A^T l - r |l|^2 / 2: (A - l r^T)^T (A - l r^T) = A^T A - z r^T - r z^T. */
+static cs_status outer_normal(void *context, bool turn, const double *x, double *y, double *work)
+{
+    const cs_linop_outer_ctx *ctx = context;
+    const cs_linop *a = ctx->minus.inner;
+    const cs_dense *side = turn ? &ctx->left : &ctx->right;
+    const double *z = ctx->correction[turn], *r = side->data;
+    double of_z[CS_PANEL], of_r[CS_PANEL];
+    cs_status status = a->normal(a->ctx, a->turned != turn, x, y, work);
+    if (status != CS_OK) return status;
+    inner_panel(side->rows, z, x, of_z);
+    inner_panel(side->rows, r, x, of_r);
+    for (int64_t i = 0; i < side->rows; ++i) {
+        for (int j = 0; j < CS_PANEL; ++j) {
+            y[i * CS_PANEL + j] -= z[i] * of_r[j] + r[i] * of_z[j];
+        }
+    }
+    return CS_OK;
+}
+
+/* The vector z of A^T A, or of A A^T with `turn`. */
+static cs_status fill_correction(cs_linop_outer_ctx *ctx, bool turn)
+{
+    const cs_dense *near = turn ? &ctx->left : &ctx->right, *far = turn ? &ctx->right : &ctx->left;
+    cs_dense z = cs_dense_in(&ctx->pool, near->rows, 1);
+    if (!z.data) return ctx->pool.status;
+    cs_status status = cs_linop_apply(ctx->minus.inner, !turn, far, &z);
+    const double half = cs_inner(far->rows, far->data, far->data) / 2;
+    cs_add_multiple(near->rows, -half, near->data, z.data);
+    ctx->correction[turn] = z.data;
+    return status;
+}
+
+cs_status cs_linop_outer(cs_linop_outer_ctx *ctx, const cs_linop *inner, double *left,
+                         double *right, cs_linop *out)
+{
+    static const double one = 1;
+    *ctx = (cs_linop_outer_ctx){.left = {inner->rows, 1, inner->rows, left},
+                                .right = {inner->cols, 1, inner->cols, right}};
+    cs_linop op = cs_linop_deflated(&ctx->minus, inner, &ctx->left, &one, &ctx->right, false);
+    cs_status status = fill_correction(ctx, false);
+    if (status == CS_OK) status = fill_correction(ctx, true);
+    if (inner->normal) {
+        op.normal = outer_normal;
+        op.work_size = inner->work_size;
+        op.work_size_t = inner->work_size_t;
+    }
+    if (status == CS_OK) *out = op;
+    return status;
+}
+
+void cs_linop_outer_ctx_free(cs_linop_outer_ctx *ctx)
+{
+    cs_pool_free(&ctx->pool);
+    *ctx = (cs_linop_outer_ctx){0};
 }
 
 cs_linop cs_linop_transposed(const cs_linop *inner)

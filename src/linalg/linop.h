@@ -110,5 +110,33 @@ typedef struct {
 cs_linop cs_linop_deflated(cs_linop_deflated_ctx *ctx, const cs_linop *inner, const cs_dense *u,
                            const double *s, const cs_dense *v, bool singular);
 
+/** Context of cs_linop_outer; must outlive the operator. `minus` comes first: the products of a
+ * deflated operator are those of this one.
+ */
+typedef struct {
+    /** The operator as a deflated one. */
+    cs_linop_deflated_ctx minus;
+    /** l as a matrix of one column. */
+    cs_dense left;
+    /** r as a matrix of one column. */
+    cs_dense right;
+    /** \f$A^T l - r |l|^2/2\f$ and \f$A r - l |r|^2/2\f$, for the normal products. */
+    const double *correction[2];
+    /** Owns the two. */
+    cs_pool pool;
+} cs_linop_outer_ctx;
+
+/** \f$A - l r^T\f$ for any l of `rows` values and r of `cols` values, borrowed. The normal product
+ * A^T A gets its correction of rank two. Free the context with cs_linop_outer_ctx_free, also after a
+ * failure.
+ *
+ * \retval CS_ERR_MEMORY memory is exhausted
+ */
+cs_status cs_linop_outer(cs_linop_outer_ctx *ctx, const cs_linop *inner, double *left,
+                         double *right, cs_linop *out) CS_MUST_CHECK;
+
+/** Frees what the context owns; accepts a zeroed one. */
+void cs_linop_outer_ctx_free(cs_linop_outer_ctx *ctx);
+
 /** A^T. */
 cs_linop cs_linop_transposed(const cs_linop *inner);

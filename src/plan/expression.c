@@ -19,7 +19,9 @@ static const char *const NAMES[] = {"min",  "max", "round", "floor", "ceil",
 static double (*const FUNCTIONS[])(double) = {NULL, NULL, round, floor, ceil, sqrt, log, exp};
 
 typedef struct {
-    char kind; /* '0': value, 's': the length, 'f': function; else operator, '<' min, '>' max */
+    /* '0': value, 'v': variable, 'f': function; else operator, '<' min, '>' max */
+    char kind;
+    int variable;
     double value;
     double (*function)(double);
 } instruction;
@@ -32,10 +34,12 @@ struct cs_expression {
 };
 
 typedef struct {
-    const char *text, *at;
+    const char *variables, *text, *at;
     int depth;
     cs_expression *out;
 } parser;
+
+static const char LENGTH[] = "s";
 
 static cs_status sum(parser *p);
 static cs_status with_sign(parser *p);
@@ -65,7 +69,7 @@ static char peek(parser *p)
 
 static void emit(parser *p, instruction i)
 {
-    p->out->varies = p->out->varies || i.kind == 's';
+    p->out->varies = p->out->varies || i.kind == 'v';
     p->out->code[p->out->size++] = i;
 }
 
@@ -116,8 +120,9 @@ static cs_status name(parser *p)
         ++n;
     }
     (void)snprintf(word, sizeof word, "%.*s", (int)n, p->at);
-    if (strcmp(word, "s") == 0) {
-        emit(p, (instruction){.kind = 's'});
+    const char *variable = n == 1 ? strchr(p->variables, word[0]) : NULL;
+    if (variable) {
+        emit(p, (instruction){.kind = 'v', .variable = (int)(variable - p->variables)});
         ++p->at;
         return CS_OK;
     }
@@ -128,7 +133,9 @@ static cs_status name(parser *p)
         }
         cs_hint_consider(word, NAMES[f], &hint);
     }
-    (void)snprintf(what, sizeof what, "unknown name %s (the length is s)%s", word,
+    const bool length = strcmp(p->variables, LENGTH) == 0;
+    (void)snprintf(what, sizeof what, "unknown name %s (%s %s)%s", word,
+                   length ? "the length is" : "the variables are", p->variables,
                    cs_hint_text("", &hint));
     return fail(p, what);
 }
@@ -208,13 +215,18 @@ static cs_status sum(parser *p)
 
 cs_status cs_expression_parse(const char *text, cs_expression **out)
 {
+    return cs_expression_parse_in(LENGTH, text, out);
+}
+
+cs_status cs_expression_parse_in(const char *variables, const char *text, cs_expression **out)
+{
     size_t length = strlen(text);
     if (length > CS_EXPRESSION_TEXT) {
         return cs_fail(CS_ERR_USAGE, "\"%.40s...\": %zu characters exceed the limit of %d", text,
                        length, CS_EXPRESSION_TEXT);
     }
     size_t bytes = sizeof(cs_expression) + (length + 1) * sizeof(instruction);
-    parser p = {.text = text, .at = text, .out = cs_calloc(1, bytes)};
+    parser p = {variables, text, .at = text, .out = cs_calloc(1, bytes)};
     if (!p.out) return CS_ERR_MEMORY;
     p.out->text = cs_strdup(text);
     cs_status status = p.out->text ? sum(&p) : CS_ERR_MEMORY;
@@ -258,11 +270,16 @@ static double binary(char sign, double x, double y)
 
 double cs_expression_at(const cs_expression *e, double s)
 {
+    return cs_expression_at_all(e, &s);
+}
+
+double cs_expression_at_all(const cs_expression *e, const double *value)
+{
     double stack[3 * CS_EXPRESSION_DEPTH + 1];
     int top = -1;
     for (const instruction *i = e->code; i < e->code + e->size; ++i) {
-        if (i->kind == '0' || i->kind == 's') {
-            stack[++top] = i->kind == 's' ? s : i->value;
+        if (i->kind == '0' || i->kind == 'v') {
+            stack[++top] = i->kind == 'v' ? value[i->variable] : i->value;
         } else if (i->kind == 'f') {
             stack[top] = i->function(stack[top]);
         } else {
@@ -271,6 +288,66 @@ double cs_expression_at(const cs_expression *e, double s)
         }
     }
     return isnan(stack[0]) ? (double)NAN : stack[0]; /* without its sign */
+}
+
+/* A value on the stack of the rules: what it depends on, and its value where that is nothing. */
+typedef struct {
+    cs_factors on;
+    double value;
+} dependence;
+
+static bool zero(dependence x)
+{
+    return x.on == CS_FACTORS_NONE && x.value == 0;
+}
+
+static dependence of_binary(char sign, dependence x, dependence y)
+{
+    const bool sum = sign == '+' || sign == '-', scale = sign == '*' || sign == '/';
+    const cs_factors both = x.on | y.on;
+    if (both == CS_FACTORS_NONE) {
+        return (dependence){both, binary(sign, x.value, y.value)};
+    }
+    if ((scale && zero(x)) || (sign == '*' && zero(y))) {
+        return (dependence){CS_FACTORS_NONE, 0};
+    }
+    if (sum && (zero(x) || zero(y))) {
+        return zero(x) ? y : x;
+    }
+    /* a root or an integer power of a product is one; of others it may be as well */
+    const bool product = scale || (sign == '^' && y.on == CS_FACTORS_NONE);
+    const bool mixed = both > CS_FACTORS_PRODUCT || (both == CS_FACTORS_PRODUCT && !product);
+    return (dependence){mixed ? CS_FACTORS_MIXED : both, 0};
+}
+
+static dependence of_function(double (*function)(double), dependence x)
+{
+    const bool keeps = function == sqrt || function == negated;
+    if (x.on == CS_FACTORS_NONE) {
+        return (dependence){x.on, function(x.value)};
+    }
+    return (dependence){x.on == CS_FACTORS_PRODUCT && !keeps ? CS_FACTORS_MIXED : x.on, 0};
+}
+
+cs_factors cs_expression_factors(const cs_expression *e, const cs_factors *group,
+                                 const double *value, double *constant)
+{
+    dependence stack[3 * CS_EXPRESSION_DEPTH + 1];
+    int top = -1;
+    for (const instruction *i = e->code; i < e->code + e->size; ++i) {
+        if (i->kind == '0') {
+            stack[++top] = (dependence){CS_FACTORS_NONE, i->value};
+        } else if (i->kind == 'v') {
+            stack[++top] = (dependence){group[i->variable], value[i->variable]};
+        } else if (i->kind == 'f') {
+            stack[top] = of_function(i->function, stack[top]);
+        } else {
+            --top;
+            stack[top] = of_binary(i->kind, stack[top], stack[top + 1]);
+        }
+    }
+    *constant = stack[0].value;
+    return stack[0].on;
 }
 
 bool cs_expression_varies(const cs_expression *expression)

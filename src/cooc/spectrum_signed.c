@@ -1,0 +1,239 @@
+/* Eigenvalues of a symmetric matrix from its singular triplets.
+ *
+ * Method. A triplet of a simple sigma has u = v or u = -v, with the eigenvalue sigma or -sigma. Where
+ * both are eigenvalues, or several are, u and v are any vectors of the common space. So the
+ * eigenvectors come from Rayleigh and Ritz on the span of all v and of what the u add to it: the
+ * span of a v and its u is invariant, also where the last of equal values were not requested. The
+ * triplets are replaced by (|lambda|, sign(lambda) x, x), and their residuals, |M x - lambda x|, are
+ * computed from the matrix.
+ *
+ * Limits: the k largest moduli among the Ritz values; if a residual then exceeds the tolerance, the
+ * triplets stay as they were, without eigenvalues. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/ints.h"
+#include "base/mem.h"
+#include "base/vector_ops.h"
+#include "cooc/spectrum_stages_private.h"
+
+static const double SYMMETRIC = 1e-12; /* of the largest entry: the rounding of a form */
+
+/* --- symmetry --------------------------------------------------------------------------------- */
+
+/* Whether the mirror of every entry is stored, and agrees. Rows are gone through in order, so it is
+ * the next entry of the row of its column. place: the row of each column, -1 if it is empty; next:
+ * scratch, a value a row. */
+static bool entries_symmetric(const cs_csr *a, const cs_nonempty_rows *rows, const int64_t *place,
+                              double largest, int64_t *next)
+{
+    memcpy(next, a->ptr, (size_t)a->rows * sizeof *next);
+    for (int64_t i = 0; i < a->rows; ++i) {
+        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
+            const int64_t j = place[a->col[e]], mirror = j < 0 ? -1 : next[j]++;
+            if (mirror < 0 || mirror == a->ptr[j + 1] ||
+                a->col[mirror] != cs_nonempty_rows_at(rows, i) ||
+                fabs(a->val[e] - a->val[mirror]) > SYMMETRIC * largest) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Whether l r^T = r l^T: the two are multiples of each other. */
+static bool outer_symmetric(const cs_nonempty_rows *rows, int64_t n, const double *l,
+                            const double *r)
+{
+    double largest = 0;
+    int64_t at = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        at = fabs(l[i]) > fabs(l[at]) ? i : at;
+        largest = fmax(largest, fabs(r[cs_nonempty_rows_at(rows, i)]));
+    }
+    const double own = r[cs_nonempty_rows_at(rows, at)], size = fabs(l[at]) * largest;
+    for (int64_t i = 0; i < n; ++i) {
+        if (fabs(l[at] * r[cs_nonempty_rows_at(rows, i)] - l[i] * own) > SYMMETRIC * size) {
+            return false;
+        }
+    }
+    return true;
+}
+
+cs_status cs_system_symmetric(const cs_system *system, const cs_nonempty_rows *rows, bool *out)
+{
+    const cs_csr *a = system->abar;
+    CS_AUTO(cs_pool) pool = {0};
+    *out = false;
+    if (rows->rows != a->cols || a->gram) return CS_OK;
+    int64_t *place = cs_pool_take(&pool, a->cols, sizeof *place);
+    int64_t *next = cs_pool_take(&pool, a->rows, sizeof *next);
+    if (pool.status != CS_OK) return pool.status;
+    memset(place, 0xff, (size_t)a->cols * sizeof *place); /* -1 */
+    for (int64_t i = 0; i < a->rows; ++i) {
+        place[cs_nonempty_rows_at(rows, i)] = i;
+    }
+    *out = entries_symmetric(a, rows, place, system->entries.largest, next) &&
+           (!system->term[CS_LEFT] ||
+            outer_symmetric(rows, a->rows, system->term[CS_LEFT], system->term[CS_RIGHT]));
+    return CS_OK;
+}
+
+/* --- eigenvectors ----------------------------------------------------------------------------- */
+
+/* y without its part along the first `count` columns of b, twice; returns its norm. */
+static double orthogonal_part(const cs_dense *b, int64_t count, double *y)
+{
+    for (int pass = 0; pass < 2; ++pass) {
+        for (int64_t j = 0; j < count; ++j) {
+            const double *x = b->data + j * b->ld;
+            cs_add_multiple(b->rows, -cs_inner(b->rows, x, y), x, y);
+        }
+    }
+    return sqrt(cs_inner(b->rows, y, y));
+}
+
+/* Rows of the stored matrix as columns of the whole. */
+static void embed(const cs_nonempty_rows *rows, int64_t n, const double *from, double *to)
+{
+    for (int64_t i = 0; i < n; ++i) {
+        to[cs_nonempty_rows_at(rows, i)] = from[i];
+    }
+}
+
+/* An orthonormal basis of the v and of what the u add. */
+static cs_status basis_of(const cs_spectrum *s, const cs_nonempty_rows *rows, double least,
+                          cs_dense *out)
+{
+    cs_dense b = {0};
+    cs_status status = cs_dense_init(&b, s->v.rows, 2 * s->k);
+    int64_t count = 0;
+    for (int64_t j = 0; status == CS_OK && j < 2 * s->k; ++j) {
+        double *y = b.data + count * b.ld;
+        const cs_dense *from = j < s->k ? &s->v : &s->u;
+        const double *x = from->data + (j % s->k) * from->ld;
+        cs_fill(b.rows, 0, y);
+        if (j < s->k) {
+            memcpy(y, x, (size_t)b.rows * sizeof *y);
+        } else {
+            embed(rows, s->u.rows, x, y);
+        }
+        const double norm = orthogonal_part(&b, count, y);
+        if (norm > least) {
+            cs_divide(b.rows, norm, y);
+            ++count;
+        }
+    }
+    b.cols = count;
+    return CS_DELIVER(status, out, b, cs_dense_free);
+}
+
+typedef struct {
+    double value;
+    int64_t index;
+} ritz;
+
+static int larger_modulus(const void *x, const void *y)
+{
+    const ritz *a = x, *b = y;
+    const int modulus = CS_ORDER(fabs(b->value), fabs(a->value));
+    return modulus ? modulus : CS_ORDER(b->value, a->value);
+}
+
+/* *w = M b in the numbering of columns. */
+static cs_status product_of(const cs_system *system, const cs_nonempty_rows *rows, int threads,
+                            const cs_dense *b, cs_dense *w)
+{
+    cs_matrix_form_operator m = {0};
+    CS_AUTO(cs_dense) stored = {0};
+    cs_status status =
+        cs_matrix_form_operator_open(system->abar, &system->abar_t, system->term, threads, &m);
+    if (status == CS_OK) status = cs_dense_init(&stored, m.op.rows, b->cols);
+    if (status == CS_OK) status = cs_dense_init(w, b->rows, b->cols);
+    if (status == CS_OK) status = cs_linop_apply(&m.op, false, b, &stored);
+    for (int64_t j = 0; status == CS_OK && j < b->cols; ++j) {
+        embed(rows, stored.rows, stored.data + j * stored.ld, w->data + j * w->ld);
+    }
+    cs_matrix_form_operator_close(&m);
+    return status;
+}
+
+/* Pairs of M in the span of b, where w = M b, with the largest moduli: vectors x, values and
+ * residuals. */
+static cs_status ritz_pairs(const cs_dense *b, const cs_dense *w, int64_t k, cs_dense *x,
+                            double *value, double *residual)
+{
+    const int64_t n = b->cols;
+    CS_AUTO(cs_dense) h = {0}, q = {0}, product = {0};
+    CS_AUTO_FREE double *all = cs_alloc(n, sizeof *all);
+    CS_AUTO_FREE ritz *order = cs_alloc(n, sizeof *order);
+    cs_status status = all && order ? cs_dense_init(&h, n, n) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_dense_init(&q, n, k);
+    if (status == CS_OK) status = cs_dense_init(&product, b->rows, k);
+    if (status == CS_OK) status = cs_gemm(true, false, 1, b, w, 0, &h);
+    for (int64_t j = 0; status == CS_OK && j < n; ++j) {
+        for (int64_t i = 0; i < j; ++i) {
+            double *above = &h.data[i + j * h.ld], *below = &h.data[j + i * h.ld];
+            *above = *below = (*above + *below) / 2;
+        }
+    }
+    if (status == CS_OK) status = cs_dense_eigh(&h, all, false);
+    for (int64_t j = 0; status == CS_OK && j < n; ++j) {
+        order[j] = (ritz){all[j], j};
+    }
+    if (status == CS_OK) qsort(order, (size_t)n, sizeof *order, larger_modulus);
+    for (int64_t j = 0; status == CS_OK && j < k; ++j) {
+        value[j] = order[j].value;
+        memcpy(q.data + j * q.ld, h.data + order[j].index * h.ld, (size_t)n * sizeof *q.data);
+    }
+    if (status == CS_OK) status = cs_gemm(false, false, 1, b, &q, 0, x);
+    if (status == CS_OK) status = cs_gemm(false, false, 1, w, &q, 0, &product);
+    for (int64_t j = 0; status == CS_OK && j < k; ++j) {
+        double *y = product.data + j * product.ld;
+        cs_add_multiple(x->rows, -value[j], x->data + j * x->ld, y);
+        residual[j] = sqrt(cs_inner(x->rows, y, y));
+    }
+    return status;
+}
+
+/* Replaces the triplets; the arrays are moved. */
+static void replace(const cs_nonempty_rows *rows, cs_dense *x, double **value, double **residual,
+                    cs_spectrum *s)
+{
+    for (int64_t j = 0; j < s->k; ++j) {
+        const double sign = (*value)[j] < 0 ? -1 : 1;
+        s->sigma[j] = fabs((*value)[j]);
+        for (int64_t i = 0; i < s->u.rows; ++i) {
+            s->u.data[i + j * s->u.ld] = sign * x->data[cs_nonempty_rows_at(rows, i) + j * x->ld];
+        }
+    }
+    cs_dense_free(&s->v);
+    s->v = *x;
+    *x = (cs_dense){0};
+    cs_free(s->residual);
+    s->residual = *residual;
+    s->eigenvalue = *value;
+    *residual = *value = NULL;
+}
+
+cs_status cs_spectrum_signed(const cs_system *system, const cs_nonempty_rows *rows, int threads,
+                             cs_spectrum *s)
+{
+    CS_AUTO(cs_dense) b = {0}, w = {0}, x = {0};
+    CS_AUTO_FREE double *value = cs_alloc(s->k, sizeof *value);
+    CS_AUTO_FREE double *residual = cs_alloc(s->k, sizeof *residual);
+    cs_status status = value && residual ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK) status = basis_of(s, rows, system->tol, &b);
+    if (status == CS_OK && b.cols < s->k) return CS_OK; /* the v are not independent */
+    if (status == CS_OK) status = product_of(system, rows, threads, &b, &w);
+    if (status == CS_OK) status = cs_dense_init(&x, b.rows, s->k);
+    if (status == CS_OK) status = ritz_pairs(&b, &w, s->k, &x, value, residual);
+    if (status == CS_OK && s->k > 0 && cs_largest(s->k, residual) <= system->tol * fabs(value[0])) {
+        replace(rows, &x, &value, &residual, s);
+        cs_certificate_residual(system->tol, s);
+    }
+    return status;
+}
