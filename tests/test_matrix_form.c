@@ -293,7 +293,9 @@ TEST(texts_that_make_no_form_are_refused)
     const struct {
         const char *text, *part;
     } cases[] = {
-        {"pmi", "unknown name pmi (the variables are apqndv)"},
+        {"pmi", "unknown form pmi; did you mean ppmi?: neither"},
+        {"nope:3", "unknown form nope:3: neither a name nor an expression"},
+        {"a*s", "unknown name s (the variables are apqndv)"},
         {"sppmi", "form sppmi needs a positive number K: sppmi:5"},
         {"sppmi:0", "form sppmi needs a positive number"},
         {"sppmi:x", "form sppmi needs a positive number"},

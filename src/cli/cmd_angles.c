@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
+#include "cooc/spectrum_record.h"
 
 /* Both matrices must have the same columns: the same words in the same order. */
 static cs_status same_vocabulary(const cs_corpus *a, const cs_corpus *b)
@@ -46,8 +47,9 @@ static spacing spacing_of(const cs_spectrum *s, int64_t k)
 }
 
 /* The leading k right singular vectors of a store. */
-static cs_status right_vectors(cs_args *args, const cs_cooc_store *store, int64_t k,
-                               const char *path, cs_spectrum *out, spacing *gap)
+static cs_status right_vectors(cs_args *args, const cs_cooc_store *store,
+                               const cs_matrix_form *form, int64_t k, const char *path,
+                               cs_spectrum *out, spacing *gap)
 {
     cs_spectrum_options options;
     cs_status status = cs_args_spectrum(args, &options);
@@ -56,6 +58,7 @@ static cs_status right_vectors(cs_args *args, const cs_cooc_store *store, int64_
     const cs_csr *a = &store->cooc.matrix.a;
     int64_t side = a->rows < a->cols ? a->rows : a->cols;
     options.k = k < side ? k + 1 : k;
+    options.form = form;
     options.progress = cs_output_progress(args);
     status = cs_spectrum_of(a, &options, out);
     if (status == CS_OK) status = cs_spectrum_require(out);
@@ -76,7 +79,8 @@ static cs_status right_vectors(cs_args *args, const cs_cooc_store *store, int64_
     return status;
 }
 
-static cs_status print_angles(cs_args *args, int64_t k, const double *angle, const spacing *gap)
+static cs_status print_angles(cs_args *args, int64_t k, cs_matrix_form *const form[2],
+                              const double *angle, const spacing *gap)
 {
     static const cs_view view = {
         "angles[]",
@@ -101,32 +105,56 @@ static cs_status print_angles(cs_args *args, int64_t k, const double *angle, con
     for (int i = 0; i < 2 && status == CS_OK; ++i) {
         cs_item *matrix = cs_item_object(matrices, NULL);
         cs_item_text(matrix, "matrix", cs_args_positional(args, i));
+        if (form[0] || form[1]) cs_item_form(matrix, form[i]);
         status = cs_item_stored(matrix, cs_args_positional(args, i));
     }
     cs_output_note(args, "mean squared cosine %.6g (1: the same subspace)", overlap);
     return status == CS_OK ? cs_output_record(args, "angles", &view) : status;
 }
 
+/* --form: once for both matrices, or once for each. */
+static cs_status take_forms(cs_args *args, cs_matrix_form **a, cs_matrix_form **b)
+{
+    const int count = cs_args_count(args, "form");
+    const char *first = count > 0 ? cs_args_text_at(args, "form", 0) : NULL;
+    const char *second = count > 1 ? cs_args_text_at(args, "form", 1) : first;
+    if (count > 2) {
+        return cs_fail(CS_ERR_USAGE, "--form was given %d times for two matrices", count);
+    }
+    cs_status status = cs_args_form(args, first, a);
+    if (status == CS_OK) status = cs_args_form(args, second, b);
+    if (status == CS_OK && first && strcmp(first, second) != 0)
+        cs_output_note(args, "the matrices have different forms: %s and %s", first, second);
+    return status;
+}
+
 static cs_status run(cs_args *args)
 {
     CS_AUTO(cs_cooc_store) a = {0}, b = {0};
     CS_AUTO(cs_spectrum) sa = {0}, sb = {0};
+    CS_AUTO(cs_matrix_form) *form_a = NULL, *form_b = NULL;
     spacing gap[2] = {{0}};
     int64_t k = cs_args_int(args, "k");
     CS_AUTO_FREE double *angle = cs_alloc(k, sizeof *angle);
     const char *first = cs_args_positional(args, 0), *second = cs_args_positional(args, 1);
-    cs_status status = angle ? cs_args_store(args, first, &a) : CS_ERR_MEMORY;
+    cs_status status = angle ? take_forms(args, &form_a, &form_b) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_args_store(args, first, &a);
     if (status == CS_OK) status = cs_args_store(args, second, &b);
     if (status == CS_OK) status = same_vocabulary(&a.corpus, &b.corpus);
     if (status == CS_OK)
-        status = cs_blame(right_vectors(args, &a, k, first, &sa, &gap[0]), "%s", first);
+        status = cs_blame(right_vectors(args, &a, form_a, k, first, &sa, &gap[0]), "%s", first);
     if (status == CS_OK)
-        status = cs_blame(right_vectors(args, &b, k, second, &sb, &gap[1]), "%s", second);
+        status = cs_blame(right_vectors(args, &b, form_b, k, second, &sb, &gap[1]), "%s", second);
     if (status == CS_OK) status = cs_principal_angles(&sa.v, &sb.v, angle);
-    return status == CS_OK ? print_angles(args, k, angle, gap) : status;
+    cs_matrix_form *const form[] = {form_a, form_b};
+    return status == CS_OK ? print_angles(args, k, form, angle, gap) : status;
 }
 
 static const cs_opt angles_options[] = {
+    CS_TEXTS("form", "NAME|EXPRESSION",
+             "Form of both matrices, or, given twice, of the first and of the second: normalised, "
+             "centred, conditional, ppmi, sppmi:K, qwem, support, log, or an expression "
+             "(docs/explanation/forms.md). Default: normalised."),
     {"k", 'k', CS_OPT_INT, "K", "32", 1, 100000, "Dimension of both subspaces.", false},
     {0},
 };

@@ -108,7 +108,13 @@ static cs_status run(cs_args *args)
     cs_spectrum_density_options options = {0};
     double cost = 0;
     const char *path = NULL;
+    CS_AUTO(cs_matrix_form) *form = NULL;
     cs_status status = options_of(args, &options);
+    if (status == CS_OK) status = cs_args_form(args, cs_args_text(args, "form"), &form);
+    options.spectrum.form = form;
+    if (status == CS_OK && cs_args_language(args) && form) {
+        return cs_fail(CS_ERR_USAGE, "--form cannot be combined with --estimate");
+    }
     if (status == CS_OK && cs_args_language(args)) {
         return cs_language_run(args, options.spectrum.k, &options);
     }
@@ -131,8 +137,8 @@ const cs_command cs_cmd_density = {
     .name = "density",
     .help = &cs_help_density,
     .positional = "FILE|DIR",
-    .groups = (const cs_opt *const[]){density_options, cs_group_language, cs_group_solver,
-                                      cs_group_moments, NULL},
+    .groups = (const cs_opt *const[]){density_options, cs_group_language, cs_group_form,
+                                      cs_group_solver, cs_group_moments, NULL},
     .run = run,
     .files = "density.json density.csv tail.csv",
     .shown = "sigma lambda density above fourth_below",

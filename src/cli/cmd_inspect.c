@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "cooc/inspect.h"
 #include "cooc/reduce.h"
+#include "cooc/spectrum_record.h"
 #include "io/number.h"
 
 /* The i-th value of a repeated option as a whole number >= low. */
@@ -26,6 +27,7 @@ static cs_status check_lists(const cs_args *args)
     }
     const char *other = cs_args_given_of(args, cs_group_solver);
     other = other ? other : cs_args_given_of(args, cs_group_certify);
+    other = other ? other : cs_args_given_of(args, cs_group_form);
     if (other && !cs_args_given(args, "neighbours") && cs_args_count(args, "vector") == 0) {
         return cs_fail(CS_ERR_USAGE,
                        "--%s needs --vector or --neighbours: without them nothing is solved",
@@ -34,13 +36,24 @@ static cs_status check_lists(const cs_args *args)
     return CS_OK;
 }
 
+/* How often sigma = 1 for this number of components: the centred form has it once less, other forms
+ * do not have it. */
+static int64_t ones_of(const cs_matrix_form *form, int64_t components)
+{
+    return cs_matrix_form_is_normalised(form) || components == 0 ? components
+           : cs_matrix_form_lumps(form)                          ? components - 1
+                                                                 : 0;
+}
+
 /* --neighbours: how many vectors lie up to the last of --dimensions behind those left out. Of a
  * matrix that is not normalised here the ones are seen when they are there. */
-static cs_status last_dimension(const cs_args *args, const cs_csr *a, int64_t *k)
+static cs_status last_dimension(const cs_args *args, const cs_matrix_form *form, const cs_csr *a,
+                                int64_t *k)
 {
     const int64_t side = a->rows < a->cols ? a->rows : a->cols, skip = cs_args_int(args, "skip");
     int64_t ones = 0, wanted = cs_args_int(args, "dimensions");
     cs_status status = cs_args_flag(args, "normalised") ? CS_OK : cs_components_number(a, &ones);
+    ones = ones_of(form, ones);
     const int64_t left = side - ones - skip;
     if (status == CS_OK && left < 1)
         return cs_fail(CS_ERR_USAGE,
@@ -58,14 +71,16 @@ static cs_status last_dimension(const cs_args *args, const cs_csr *a, int64_t *k
 }
 
 /* As many vectors as the largest --vector and --neighbours take. */
-static cs_status wanted_spectrum(cs_args *args, const cs_cooc_store *store, cs_spectrum *out)
+static cs_status wanted_spectrum(cs_args *args, const cs_matrix_form *form,
+                                 const cs_cooc_store *store, cs_spectrum *out)
 {
     cs_spectrum_options options;
     const cs_csr *a = &store->cooc.matrix.a;
     int64_t k = 0;
     cs_status status = cs_args_spectrum(args, &options);
     if (status == CS_OK) status = cs_args_certify(args, 0, &options.certify);
-    if (status == CS_OK && cs_args_given(args, "neighbours")) status = last_dimension(args, a, &k);
+    if (status == CS_OK && cs_args_given(args, "neighbours"))
+        status = last_dimension(args, form, a, &k);
     for (int i = 0; i < cs_args_count(args, "vector") && status == CS_OK; ++i) {
         int64_t vector = 0;
         status = number_at(args, "vector", i, 1, &vector);
@@ -73,15 +88,19 @@ static cs_status wanted_spectrum(cs_args *args, const cs_cooc_store *store, cs_s
     }
     if (status != CS_OK || k == 0) return status;
     options.k = k;
+    options.form = form;
+    options.eigenvalues = form != NULL;
     options.progress = cs_output_progress(args);
     status = cs_spectrum_of(a, &options, out);
     return status == CS_OK ? cs_spectrum_require(out) : status;
 }
 
 /* The vectors of sigma = 1, which distinguish components and nothing else, are left out. */
-static cs_status show_neighbours(const cs_args *args, const cs_inspection *in, const cs_spectrum *s)
+static cs_status show_neighbours(const cs_args *args, const cs_matrix_form *form,
+                                 const cs_inspection *in, const cs_spectrum *s)
 {
-    const int64_t ones = cs_spectrum_ones(s), skip = cs_args_int(args, "skip");
+    const int64_t ones = form ? ones_of(form, s->input.components) : cs_spectrum_ones(s),
+                  skip = cs_args_int(args, "skip");
     const int64_t first = ones + skip, wanted = cs_args_int(args, "dimensions");
     if (first >= s->k) {
         return cs_fail(CS_ERR_INPUT,
@@ -93,7 +112,8 @@ static cs_status show_neighbours(const cs_args *args, const cs_inspection *in, c
                                  cs_args_text(args, "neighbours"));
 }
 
-static cs_status fill_record(const cs_args *args, const cs_inspection *in, const cs_spectrum *s)
+static cs_status fill_record(const cs_args *args, const cs_matrix_form *form,
+                             const cs_inspection *in, const cs_spectrum *s)
 {
     cs_status status = CS_OK;
     int rows = cs_args_count(args, "row"), vectors = cs_args_count(args, "vector");
@@ -113,7 +133,7 @@ static cs_status fill_record(const cs_args *args, const cs_inspection *in, const
         }
     }
     if (status == CS_OK && cs_args_given(args, "neighbours")) {
-        status = show_neighbours(args, in, s);
+        status = show_neighbours(args, form, in, s);
     }
     if (status == CS_OK && rows + vectors == 0 && !cs_args_given(args, "neighbours"))
         status = cs_inspect_heaviest(in);
@@ -126,12 +146,15 @@ static cs_status run(cs_args *args)
     static const cs_view view = {"lines[]", "what rank index text value share"};
     CS_AUTO(cs_cooc_store) store = {0};
     CS_AUTO(cs_spectrum) spectrum = {0};
-    cs_item *lines = cs_item_array(cs_output_root(args), "lines");
+    CS_AUTO(cs_matrix_form) *form = NULL;
     cs_status status = check_lists(args);
+    if (status == CS_OK) status = cs_args_form(args, cs_args_text(args, "form"), &form);
+    if (form) cs_item_form(cs_output_root(args), form);
+    cs_item *lines = cs_item_array(cs_output_root(args), "lines");
     if (status == CS_OK) status = cs_args_store(args, dir, &store);
-    if (status == CS_OK) status = wanted_spectrum(args, &store, &spectrum);
+    if (status == CS_OK) status = wanted_spectrum(args, form, &store, &spectrum);
     const cs_inspection in = {&store, cs_args_int(args, "top"), lines};
-    if (status == CS_OK) status = fill_record(args, &in, &spectrum);
+    if (status == CS_OK) status = fill_record(args, form, &in, &spectrum);
     return status == CS_OK ? cs_output_record(args, "inspect", &view) : status;
 }
 
@@ -154,7 +177,8 @@ const cs_command cs_cmd_inspect = {
     .name = "inspect",
     .help = &cs_help_inspect,
     .positional = "DIR",
-    .groups = (const cs_opt *const[]){inspect_options, cs_group_solver, cs_group_certify, NULL},
+    .groups = (const cs_opt *const[]){inspect_options, cs_group_form, cs_group_solver,
+                                      cs_group_certify, NULL},
     .run = run,
     .files = "inspect.json inspect.csv",
 };

@@ -35,13 +35,9 @@ static const cs_opt svd_options[] = {
             "matrix."),
     {0},
 };
-static const cs_opt *const svd_groups[] = {svd_options,
-                                           cs_group_language,
-                                           cs_group_solver,
-                                           cs_group_certify,
-                                           cs_group_moments,
-                                           cs_group_ranks,
-                                           NULL};
+static const cs_opt *const svd_groups[] = {
+    svd_options,      cs_group_language, cs_group_form,  cs_group_solver,
+    cs_group_certify, cs_group_moments,  cs_group_ranks, NULL};
 
 /* --- results ---------------------------------------------------------------------------------- */
 
@@ -92,6 +88,10 @@ static void note_summary(const cs_args *args, const cs_spectrum *s)
     if (!isnan(s->solution.departure)) {
         cs_output_note(args, "vectors: ||X^T X - I|| <= %.2g", s->solution.departure);
     }
+    if (s->input.symmetric && !s->eigenvalue) {
+        cs_output_note(args, "the matrix is symmetric, but its eigenvectors were not separated to "
+                             "the tolerance: no eigenvalues");
+    }
     if (s->zeros > 0) {
         cs_output_note(args, "%lld requested singular values are zero (below %.3g)",
                        (long long)s->zeros, s->solution.floor);
@@ -104,7 +104,10 @@ static void note_summary(const cs_args *args, const cs_spectrum *s)
 static cs_status print_spectrum(cs_args *args, const cs_spectrum_options *options,
                                 const cs_spectrum *s)
 {
-    static const cs_view view = {"sigma[]", "index=# sigma=. residual=/residual[#]"};
+    static const cs_view of_sigma = {"sigma[]", "index=# sigma=. residual=/residual[#]"};
+    static const cs_view of_both = {
+        "sigma[]", "index=# eigenvalue=/eigenvalue[#] sigma=. residual=/residual[#]"};
+    const cs_view *view = s->eigenvalue ? &of_both : &of_sigma;
     cs_item *root = cs_output_root(args);
     bool tails = false;
     cs_spectrum_record(cs_args_positional(args, 0), options, s, root);
@@ -121,7 +124,7 @@ static cs_status print_spectrum(cs_args *args, const cs_spectrum_options *option
         status = write_all_vectors(args, options->rows, s);
     if (status == CS_OK) {
         note_summary(args, s);
-        status = cs_output_record(args, "svd", &view);
+        status = cs_output_record(args, "svd", view);
     }
     return status;
 }
@@ -189,7 +192,8 @@ static cs_status read_rank(const cs_args *args, int64_t rows, int64_t cols, int6
 }
 
 /* --after-ones: how often sigma = 1 is known beforehand, from the components. */
-static cs_status rank_after_ones(const cs_args *args, int64_t rows, const cs_csr *a, int64_t *k)
+static cs_status rank_after_ones(const cs_args *args, const cs_matrix_form *form, int64_t rows,
+                                 const cs_csr *a, int64_t *k)
 {
     const int64_t wanted = cs_args_int(args, "after-ones");
     const int64_t side = rows < a->cols ? rows : a->cols;
@@ -203,6 +207,12 @@ static cs_status rank_after_ones(const cs_args *args, int64_t rows, const cs_csr
     if (cs_args_flag(args, "normalised")) {
         return cs_fail(CS_ERR_USAGE, "--after-ones: a matrix read with --normalised need not have "
                                      "sigma = 1 once per component");
+    }
+    if (!cs_matrix_form_is_normalised(form)) {
+        return cs_fail(CS_ERR_USAGE,
+                       "--after-ones: only the form normalised has sigma = 1 once per "
+                       "component, not %s",
+                       cs_matrix_form_text(form));
     }
     cs_status status = cs_components_number(a, &ones);
     if (status == CS_OK && ones + wanted > side)
@@ -302,7 +312,7 @@ static cs_status begin_ranks(cs_args *args, const cs_comm *comm, const cs_spectr
 {
     const char *given = cs_args_positional(args, 0);
     cs_status status =
-        cs_args_refuse(args, "start after-ones", "works in a single process; leave --mpi out");
+        cs_args_refuse(args, "start after-ones form", "works in a single process; leave --mpi out");
     if (status == CS_OK) status = cs_require_kind(args, CS_ERR_INPUT, given, CS_IS_MATRIX);
     status = status ? status : check_choices(args, options);
     status = status || comm->rank > 0 ? status : claim_all(args);
@@ -398,7 +408,7 @@ static cs_status check_disk(const cs_args *args, int64_t rows, const cs_csr *a, 
 static cs_status run_language(cs_args *args)
 {
     int64_t k = 0;
-    cs_status status = cs_args_refuse(args, "after-ones start memory certify mpi",
+    cs_status status = cs_args_refuse(args, "after-ones start memory certify mpi form",
                                       "cannot be combined with --estimate");
     if (status == CS_OK && cs_args_given(args, "rank"))
         status =
@@ -420,7 +430,11 @@ static cs_status run_svd(cs_args *args)
     CS_AUTO(cs_dense) start_u = {0}, start_v = {0};
     const char *path = NULL;
     double cost4 = 0;
+    CS_AUTO(cs_matrix_form) *form = NULL;
     cs_status status = take_options(args, &options);
+    if (status == CS_OK) status = cs_args_form(args, cs_args_text(args, "form"), &form);
+    options.form = form;
+    options.eigenvalues = form != NULL;
     if (status == CS_OK) status = cs_args_no_language(args);
     if (status == CS_OK) status = check_choices(args, &options);
     if (status == CS_OK) status = claim_all(args);
@@ -430,7 +444,7 @@ static cs_status run_svd(cs_args *args)
     options.rows = &rows;
     if (status == CS_OK)
         status = cs_args_given(args, "after-ones")
-                     ? rank_after_ones(args, rows.rows, &a, &options.k)
+                     ? rank_after_ones(args, form, rows.rows, &a, &options.k)
                      : read_rank(args, rows.rows, a.cols, &options.k);
     if (status == CS_OK) status = read_start(args, &rows, &a, &start_u, &start_v, &options);
     if (status == CS_OK && (options.moment4 || cs_args_flag(args, "dry-run")))

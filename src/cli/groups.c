@@ -141,6 +141,14 @@ const cs_opt cs_group_moments[] = {
     {0},
 };
 
+const cs_opt cs_group_form[] = {
+    CS_TEXT("form", "NAME|EXPRESSION", NULL,
+            "Matrix to decompose: normalised, centred, conditional, ppmi, sppmi:K, qwem, support, "
+            "log, or an expression in a, p, q, n, d and v such as 'log(1 + n*a)' "
+            "(docs/explanation/forms.md). Default: normalised."),
+    {0},
+};
+
 const cs_opt cs_group_certify[] = {
     CS_HEADING("Solver"),
     CS_TEXT("certify", "LIST", NULL,
@@ -514,6 +522,22 @@ cs_status cs_args_note_moment4(const cs_args *args, const cs_csr *a, bool sparin
                        : sparing && *cost > CS_MOMENT4_CHEAP
                            ? "an estimate first, exact where that can prove a certificate"
                            : "exact");
+    }
+    return status;
+}
+
+cs_status cs_args_form(const cs_args *args, const char *text, cs_matrix_form **out)
+{
+    CS_AUTO(cs_matrix_form) *form = NULL;
+    const bool cuda = cs_device_is_cuda(cs_args_text(args, "device"));
+    cs_status status = text ? cs_matrix_form_parse(text, &form) : CS_OK;
+    if (status == CS_OK && text) status = cs_args_need_counts(args, "forms");
+    if (status == CS_OK && cuda && !cs_matrix_form_is_normalised(form))
+        status = cs_fail(CS_ERR_USAGE, "--form %s runs on the CPU only, but --device is %s", text,
+                         cs_args_text(args, "device"));
+    if (status == CS_OK) {
+        *out = form;
+        form = NULL;
     }
     return status;
 }

@@ -62,6 +62,7 @@ extern const cs_opt cs_group_solver[];
 extern const cs_opt cs_group_moments[];
 
 /* --certify, for commands that check the certificates (cs_spectrum_require). */
+extern const cs_opt cs_group_form[];
 extern const cs_opt cs_group_certify[];
 
 /* The sweep of cs_group_toy and cs_group_plan_sweeps. */
@@ -221,6 +222,10 @@ cs_status cs_args_spectrum(const cs_args *args, cs_spectrum_options *out) CS_MUS
 
 /* CS_ERR_USAGE for --normalised: `what` ("the theorems") needs the counts. */
 cs_status cs_args_need_counts(const cs_args *args, const char *what) CS_MUST_CHECK;
+
+/* A form of a matrix by its text; NULL: *out is NULL. CS_ERR_USAGE also for options that exclude it.
+ */
+cs_status cs_args_form(const cs_args *args, const char *text, cs_matrix_form **out) CS_MUST_CHECK;
 
 /* cs_group_certify in the form of cs_spectrum_options; `fallback` if it is not given. CS_ERR_USAGE
  * names an unknown certificate. */

@@ -10,11 +10,13 @@
  * Limits: the rules refuse some products that they do not recognise, such as exp(p + q). */
 #include "cooc/matrix_form.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/enum_names.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -133,6 +135,24 @@ static cs_status entry_of(const cs_matrix_form_kind *kind, const char *parameter
     return *out ? CS_OK : CS_ERR_MEMORY;
 }
 
+/* A word that is no form, which could only fail as an expression. */
+static cs_status check_name(const char *text)
+{
+    cs_hint hint = {0};
+    const size_t length = strcspn(text, ":");
+    for (size_t i = 0; i < length; ++i) {
+        if (!isalpha((unsigned char)text[i]) || length < 2) return CS_OK;
+    }
+    for (int i = 0; cs_matrix_form_kind_at(i); ++i) {
+        cs_hint_consider(text, cs_matrix_form_kind_at(i)->name, &hint);
+    }
+    return length == 0 ? CS_OK
+                       : cs_fail(CS_ERR_USAGE,
+                                 "unknown form %s%s: neither a name nor an expression in a, p, q, "
+                                 "n, d and v",
+                                 text, cs_hint_text("", &hint));
+}
+
 cs_status cs_matrix_form_parse(const char *text, cs_matrix_form **out)
 {
     cs_matrix_form *f = cs_calloc(1, sizeof *f);
@@ -148,6 +168,7 @@ cs_status cs_matrix_form_parse(const char *text, cs_matrix_form **out)
         f->entry = cs_strdup(text);
         status = f->entry ? CS_OK : CS_ERR_MEMORY;
     }
+    if (status == CS_OK && !f->kind) status = check_name(text);
     if (status == CS_OK)
         status = cs_blame(cs_expression_parse_in(VARIABLES, f->entry, &f->value), "form");
     /* any numbers that are not special */

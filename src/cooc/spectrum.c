@@ -182,14 +182,27 @@ const char *cs_spectrum_solver(const cs_spectrum *s)
                                                 : cs_solver_name(s->solution.solver);
 }
 
+void cs_item_form(cs_item *root, const cs_matrix_form *form)
+{
+    char *text = NULL;
+    cs_item_text(root, "matrix_form", form ? cs_matrix_form_text(form) : "normalised");
+    if (form) text = cs_format("singular values of %s", cs_matrix_form_entry(form));
+    if (text) cs_item_text(root, "definition", text);
+    cs_free(text);
+}
+
 void cs_spectrum_record(const char *name, const cs_spectrum_options *options, const cs_spectrum *s,
                         cs_item *root)
 {
     cs_item_text(root, "matrix", name);
-    cs_item_text(root, "definition",
-                 s->input.gram         ? "singular values of A / sqrt(P_C P_G), by its Gram form"
-                 : options->normalised ? "singular values of the matrix as given"
-                                       : "singular values of A / sqrt(P_C P_G)");
+    if (cs_matrix_form_is_normalised(options->form)) {
+        cs_item_text(root, "definition",
+                     s->input.gram ? "singular values of A / sqrt(P_C P_G), by its Gram form"
+                     : options->normalised ? "singular values of the matrix as given"
+                                           : "singular values of A / sqrt(P_C P_G)");
+    } else {
+        cs_item_form(root, options->form);
+    }
     CS_ITEM_FIELDS(root, &s->input, rows, cols, zero_rows, zero_cols, components, lumped_rows,
                    lumped_cols);
     CS_ITEM_FIELDS(root, s, k, zeros);
@@ -206,6 +219,8 @@ void cs_spectrum_record(const char *name, const cs_spectrum_options *options, co
     CS_ITEM_FIELDS(root, &s->moments, sum_sigma2, sum_sigma4, sum_sigma4_error, sum_sigma4_cost);
     CS_ITEM_FIELDS(root, &s->solution, floor, departure, converged, interrupted);
     add_certificates(root, s);
+    if (options->eigenvalues) cs_item_flag(root, "symmetric", s->input.symmetric);
+    if (s->eigenvalue) cs_item_reals(root, "eigenvalue", s->k, s->eigenvalue);
     cs_item_reals(root, "sigma", s->k, s->sigma);
     cs_item_reals(root, "residual", s->k, s->residual);
 }
@@ -292,6 +307,7 @@ void cs_spectrum_density_record(const char *name, const cs_spectrum_density_opti
                                 const cs_spectrum_density *d, cs_item *root)
 {
     cs_item_text(root, "matrix", name);
+    if (options->spectrum.form) cs_item_form(root, options->spectrum.form);
     CS_ITEM_FIELDS(root, d, rows, cols, components, lumped_rows, lumped_cols, residual, sum_sigma2,
                    sum_sigma4, sum_sigma4_cost);
     cs_item_int(root, "nonzeros", d->nnz);

@@ -60,8 +60,7 @@ typedef struct {
      * the solver.
      */
     bool normalised;
-    /** Form of the matrix, of which all singular values are then; NULL: the normalised one.
-     * Borrowed.
+    /** Form of the matrix, whose singular values are computed; NULL: the normalised one. Borrowed.
      */
     const cs_matrix_form *form;
     /** Neither components nor lumping: one solver call on the whole matrix, as a cross-check. */
@@ -162,6 +161,8 @@ typedef struct {
     double mass;
     /** The input is a Gram form. */
     bool gram;
+    /** The matrix is known to be symmetric (cs_spectrum_options.eigenvalues). */
+    bool symmetric;
     /** Rows without mass, dropped. */
     int64_t zero_rows;
     /** Columns without mass, dropped. */

@@ -9,7 +9,7 @@
 #include "cooc/compensated_private.h"
 #include "cooc/spectrum_stages_private.h"
 
-/* What a form other than the normalised one excludes. */
+/* Refuses what a form other than the normalised one excludes. */
 static cs_status check_form(const cs_csr *a, const cs_spectrum_options *o)
 {
     const char *why = a->gram         ? "a Gram form has only the normalised matrix"
@@ -117,6 +117,7 @@ static cs_status spectrum_of_filled(const cs_csr *a, const cs_spectrum_options *
     if (options->eigenvalues && options->second == 0 &&
         (status = cs_system_symmetric(&system, options->rows, &symmetric)) != CS_OK)
         goto done;
+    s.input.symmetric = symmetric;
     keep = keep || symmetric;
     if ((status = cs_parts_solve(&system, options, wanted, &parts)) != CS_OK) goto done;
     s.solution.interrupted = parts.interrupted;

@@ -11,6 +11,9 @@
 void cs_spectrum_record(const char *name, const cs_spectrum_options *options, const cs_spectrum *s,
                         cs_item *root);
 
+/* "matrix_form" and "definition" of a form; NULL: "matrix_form" is normalised. */
+void cs_item_form(cs_item *root, const cs_matrix_form *form);
+
 /* "passed", "failed", "inconclusive", "not run". */
 const char *cs_cert_state_name(cs_cert_state state);
 

@@ -1,0 +1,84 @@
+# --form: spectra of other matrices of the same counts, signed eigenvalues, angles between forms, what is refused.
+. tests/cli/lib.sh
+
+# Counts of a path of four nodes, symmetric and bipartite.
+path() { mtx 4 4 "1 2 3" "2 1 3" "2 3 1" "3 2 1" "3 4 2" "4 3 2" > path.mtx; }
+
+# A folder of cospec cooc.
+words() {
+    awk 'BEGIN { srand(3); for (i = 0; i < 200; ++i) { s = ""; for (j = 0; j < 9; ++j) s = s " w" substr("abcdefghijklmnopqrst", 1 + int(20 * rand() * rand()), 1); print s } }' > w.txt
+    exits 0 "$COSPEC" cooc --corpus w.txt --objective ar --context nearest:1 -o words
+}
+
+# The column NAME of the CSV in `out`.
+column() { awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == name) c = i; next } { print $c }' out; }
+
+# Zero where a = 0, and log 2, log 4 elsewhere.
+test_ppmi_by_hand() {
+    mtx 2 2 "1 1 2" "2 2 2" > two.mtx
+    exits 0 "$COSPEC" svd two.mtx -k 2 --form ppmi --json && sigmas out > s && near "$(sed -n 1p s)" 0.693147180559945 1e-14 &&
+        near "$(sed -n 2p s)" 0.693147180559945 1e-14 && near "$(number sum_sigma2 out)" 0.960906027836403 1e-14 &&
+        grep -q '"matrix_form": "ppmi"' out && grep -q 'has another form than normalised' out || fail "${why:-$(head -c 600 out)}"
+}
+
+# Unseen pairs are -2; of this matrix seen pairs are 2/3.
+test_qwem_by_hand() {
+    mtx 2 2 "1 1 2" "2 2 2" > two.mtx
+    exits 0 "$COSPEC" svd two.mtx -k 2 --form qwem --csv && column eigenvalue > e && near "$(sed -n 1p e)" 2.66666666666667 1e-14 &&
+        near "$(sed -n 2p e)" -1.33333333333333 1e-14 || fail "${why:-$(cat out)}"
+}
+
+# With every lambda -lambda; without --form there is no column.
+test_signed_eigenvalues() {
+    path
+    exits 0 "$COSPEC" svd path.mtx -k all --form 'n*a' --csv && column eigenvalue > e || return 1
+    sort -g e > by-value
+    for i in 1 2; do
+        near "$(sed -n "$((5 - i))p" by-value)" "$(sed -n "${i}p" by-value | tr -d -)" 1e-13 || { fail "$(cat e)"; return 1; }
+    done
+    [ "$(grep -c '^-' e)" = 2 ] && exits 0 "$COSPEC" svd path.mtx -k all --csv && ! grep -q eigenvalue out || { fail "${why:-$(cat out)}"; return 1; }
+    exits 0 "$COSPEC" svd path.mtx -k 3 --form conditional --json && grep -q '"symmetric": false' out && ! grep -q '"eigenvalue"' out
+}
+
+# The centred form has the normalised spectrum without one value 1, and an expression that of its name.
+test_forms_agree() {
+    words || return 1
+    exits 0 "$COSPEC" svd words -k 6 --json && sigmas out | sed 1d > want || return 1
+    exits 0 "$COSPEC" svd words -k 5 --form centred --json && sigmas out > got && near_lists got want 1e-12 5 || { fail centred; return 1; }
+    exits 0 "$COSPEC" svd words -k 5 --form qwem --json && sigmas out > want || return 1
+    exits 0 "$COSPEC" svd words -k 5 --form '2*(a - p*q)/(a + p*q)' --json && sigmas out > got && near_lists got want 1e-12 5 || { fail expression; return 1; }
+    exits 0 "$COSPEC" density words -k 3 --form qwem --json && sigmas out > got && head -3 want > three && near_lists got three 1e-12 3 &&
+        grep -q '"matrix_form": "qwem"' out || fail "${why:-density}"
+}
+
+test_certificates() {
+    words || return 1
+    exits 0 "$COSPEC" svd words -k 4 --form support --certify probe,inertia --no-reduction --solver block --json || return 1
+    grep -A1 '"probe"' out | grep -q passed && grep -A1 '"inertia"' out | grep -q passed || fail "$(grep -A1 '"probe"\|"inertia"' out)"
+}
+
+test_inspect_and_angles() {
+    words || return 1
+    exits 0 "$COSPEC" inspect words --vector 1 --top 1 --form ppmi && grep -q 'vector 1' out &&
+        exits 0 "$COSPEC" inspect words --neighbours wb --form qwem --top 2 && grep -q neighbour out || return 1
+    refuses 2 '--form needs --vector or --neighbours' "$COSPEC" inspect words --form ppmi || return 1
+    exits 0 "$COSPEC" angles words words -k 3 --form centred --json && near "$(number mean_squared_cosine out)" 1 1e-12 || return 1
+    exits 0 "$COSPEC" angles words words -k 3 --form centred --form support --json && grep -q 'different forms: centred and support' err &&
+        [ "$(grep -c '"matrix_form"' out)" = 2 ] || { fail "${why:-$(cat err)}"; return 1; }
+    refuses 2 '--form was given 3 times' "$COSPEC" angles words words --form log --form ppmi --form qwem
+}
+
+test_refused() {
+    path
+    refuses 2 'unknown form qwen; did you mean qwem?' "$COSPEC" svd path.mtx --form qwen &&
+        refuses 2 'column 3: unknown name s' "$COSPEC" svd path.mtx --form 'a*s' &&
+        refuses 2 'or the matrix would be dense' "$COSPEC" svd path.mtx --form 'a + p + q' &&
+        refuses 3 'is -inf where a = 0' "$COSPEC" svd path.mtx --form 'log(a)' &&
+        refuses 3 'is 0 everywhere' "$COSPEC" svd path.mtx --form 'a - a' &&
+        refuses 2 '--normalised: forms need the counts' "$COSPEC" svd path.mtx --form qwem --normalised &&
+        refuses 2 'runs on the CPU only' "$COSPEC" svd path.mtx --form qwem --device cuda &&
+        refuses 2 'sigma = 1 once per component' "$COSPEC" svd path.mtx --form qwem --after-ones 1 &&
+        refuses 2 'cannot be combined with --estimate' "$COSPEC" density path.mtx --form qwem --estimate distinct-document
+}
+
+run_tests
