@@ -11,8 +11,10 @@ static const char tokenizer[] =
     "\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"<unk>\",\"vocab\":{\"<unk>\":0,\"a\":1,"
     "\"b\":2,\"<in>\":3}}}";
 
+#define GPTNEOX "\"tokenizer_class\":\"GPTNeoXTokenizer\""
+
 static const struct {
-    const char *config, *map, *added; /* NULL: no file */
+    const char *config, *map, *added, *model; /* NULL: no file */
     const char *text, *ids;
     int32_t role[CS_TOKEN_ROLES]; /* of a case with roles: 0 stands for none of the files' */
 } cases[] = {
@@ -44,15 +46,44 @@ static const struct {
      .text = "a <x><in>b<y><z>",
      .ids = "1 5 3 2 0 6",
      .role = {[CS_TOKEN_MASK] = 5, [CS_TOKEN_BOS] = 3, [CS_TOKEN_EOS] = 2, [CS_TOKEN_PAD] = 1}},
+    /* of the class: <|endoftext|> is 5 and <|padding|> 6 */
+    {.config = "{" GPTNEOX "}", .text = "a<|padding|>b<|endoftext|>", .ids = "1 6 2 5"},
+    {.config = "{" GPTNEOX ",\"pad_token\":null}", .text = "a <|padding|>", .ids = "1 0"},
+    {.config = "{" GPTNEOX ",\"pad_token\":\"b\"}",
+     .text = "<|endoftext|>a <|padding|>",
+     .ids = "5 1 0",
+     .role = {[CS_TOKEN_PAD] = 2}},
+    {.config = "{}",
+     .model = "{\"model_type\":\"gpt_neox\"}",
+     .text = "a<|padding|>",
+     .ids = "1 6"},
+    {.config = "{\"tokenizer_class\":\"PreTrainedTokenizerFast\"}",
+     .model = "{\"model_type\":\"gpt_neox\"}",
+     .text = "a <|padding|>",
+     .ids = "1 0"},
+    {.model = "{\"model_type\":\"phi3\",\"tokenizer_class\":\"LlamaTokenizer\"}",
+     .text = "a <s>",
+     .ids = "1 0"},
+    {.model = "{\"model_type\":\"llama\",\"tokenizer_class\":\"LlamaTokenizer\"}",
+     .text = "a<s>",
+     .ids = "1 5"},
+    {.model = "{\"model_type\":\"mpnet\"}", .text = "a <mask>b", .ids = "1 9 2"},
+    {.config = "{\"tokenizer_class\":\"T5TokenizerFast\",\"extra_ids\":2}",
+     .text = "</s><extra_id_1> <extra_id_2>",
+     .ids = "5 8 0"},
+    {.config = "{\"tokenizer_class\":\"Qwen2Tokenizer\",\"eos_token\":\"<old>\"}",
+     .text = "b<old>a<OLD>", /* is not in lower case before */
+     .ids = "2 4 0"},
 };
 
-static void put_folder(void **state, const char *config, const char *map, const char *added)
+static void put_folder(void **state, const char *config, const char *map, const char *added,
+                       const char *model)
 {
     static const char *const name[] = {"tokenizer_config.json", "special_tokens_map.json",
-                                       "added_tokens.json"};
-    const char *const file[] = {config, map, added};
+                                       "added_tokens.json", "config.json"};
+    const char *const file[] = {config, map, added, model};
     (void)put(state, "tokenizer.json", tokenizer);
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < 4; ++i) {
         (void)unlink(in_dir(state, name[i]));
         if (file[i]) (void)put(state, name[i], file[i]);
     }
@@ -64,7 +95,7 @@ TEST_IN_DIR(other_files_list_tokens_and_roles)
         char got[128] = "";
         CS_AUTO_FREE int32_t *ids = NULL;
         int64_t count = 0;
-        put_folder(state, cases[i].config, cases[i].map, cases[i].added);
+        put_folder(state, cases[i].config, cases[i].map, cases[i].added, cases[i].model);
         CS_AUTO(cs_tokenizer) *t = tokenizer_at(in_dir(state, "."));
         OK(encode_once(t, cases[i].text, (int64_t)strlen(cases[i].text), false, &ids, &count));
         for (int64_t k = 0; k < count; ++k) {
@@ -82,7 +113,7 @@ TEST_IN_DIR(other_files_list_tokens_and_roles)
 
 TEST_IN_DIR(the_file_alone_has_its_own_tokens)
 {
-    put_folder(state, NULL, NULL, "{\"<x>\":5}");
+    put_folder(state, NULL, NULL, "{\"<x>\":5}", NULL);
     CS_AUTO(cs_tokenizer) *t = tokenizer_at(in_dir(state, "tokenizer.json"));
     assert_int_equal(cs_tokenizer_vocab(t), 5);
 }
@@ -113,9 +144,24 @@ TEST_IN_DIR(bad_lists_are_named)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         cs_tokenizer *t = NULL;
-        put_folder(state, bad[i].config, bad[i].map, bad[i].added);
+        put_folder(state, bad[i].config, bad[i].map, bad[i].added, NULL);
         assert_fails(cs_tokenizer_read(in_dir(state, "."), &t), CS_ERR_INPUT, bad[i].reason);
     }
+}
+
+/* Only a token of the class alone is left out. */
+TEST_IN_DIR(a_model_has_rows_for_its_tokens)
+{
+    static const char model[] = "{\"model_type\":\"gpt_neox\",\"vocab_size\":6}";
+    put_folder(state, "{\"bos_token\":\"<x>\"}", NULL, NULL, model);
+    CS_AUTO(cs_tokenizer) *t = NULL;
+    OK(cs_tokenizer_read_for_model(in_dir(state, "."), &t));
+    assert_int_equal(cs_tokenizer_vocab(t), 6);
+    assert_int_equal(cs_tokenizer_id(t, "<x>"), 5);
+    put_folder(state, "{\"pad_token\":\"<y>\",\"bos_token\":\"<x>\"}", NULL, NULL, model);
+    cs_tokenizer_free(&t);
+    OK(cs_tokenizer_read_for_model(in_dir(state, "."), &t));
+    assert_int_equal(cs_tokenizer_vocab(t), 7);
 }
 
 static cs_status read_only(const char *path)
@@ -128,7 +174,7 @@ static cs_status read_only(const char *path)
 TEST_IN_DIR(every_allocation_may_fail)
 {
     for (size_t i = 1; i < sizeof cases / sizeof *cases; ++i) {
-        put_folder(state, cases[i].config, cases[i].map, cases[i].added);
+        put_folder(state, cases[i].config, cases[i].map, cases[i].added, cases[i].model);
         fail_each_allocation(read_only, in_dir(state, "."));
     }
 }

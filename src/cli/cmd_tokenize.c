@@ -340,7 +340,7 @@ static cs_status run_with(cs_args *args, const char *verb)
     const char *path = cs_args_positional(args, 1);
     CS_AUTO(cs_tokenizer) *t = NULL;
     cs_status status = cs_args_tokenizer_input(args, path);
-    if (status == CS_OK) status = cs_args_read_tokenizer(args, path, &t);
+    if (status == CS_OK) status = cs_args_read_tokenizer(args, path, false, &t);
     if (status == CS_OK)
         status = stats ? run_stats(args, t) : run_lines(args, t, strcmp(verb, "encode") == 0);
     return status;

@@ -136,8 +136,8 @@ cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
 extern const cs_opt cs_group_roles[];
 void cs_args_roles(const cs_args *args, const char *role[CS_TOKEN_ROLES]);
 
-/* cs_tokenizer_read, with these roles. */
-cs_status cs_args_read_tokenizer(const cs_args *args, const char *path,
+/* cs_tokenizer_read or cs_tokenizer_read_for_model, with these roles. */
+cs_status cs_args_read_tokenizer(const cs_args *args, const char *path, bool for_model,
                                  cs_tokenizer **out) CS_MUST_CHECK;
 
 /* The reason why `source` has no images: "<what> pictures, and SOURCE has none" (CS_ERR_USAGE), or

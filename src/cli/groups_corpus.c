@@ -109,12 +109,14 @@ void cs_args_roles(const cs_args *args, const char *role[CS_TOKEN_ROLES])
     }
 }
 
-cs_status cs_args_read_tokenizer(const cs_args *args, const char *path, cs_tokenizer **out)
+cs_status cs_args_read_tokenizer(const cs_args *args, const char *path, bool for_model,
+                                 cs_tokenizer **out)
 {
     const char *role[CS_TOKEN_ROLES];
     cs_tokenizer *t = NULL;
     cs_args_roles(args, role);
-    cs_status status = cs_tokenizer_read(path, &t);
+    cs_status status =
+        for_model ? cs_tokenizer_read_for_model(path, &t) : cs_tokenizer_read(path, &t);
     if (status == CS_OK) status = cs_tokenizer_give_roles(t, role);
     if (status != CS_OK) {
         cs_tokenizer_free(&t);
@@ -157,7 +159,7 @@ cs_status cs_args_input_part(cs_args *args, const char *dir, const char *file, b
 cs_status cs_args_tokenizer_input(cs_args *args, const char *path)
 {
     static const char *const parts[] = {"tokenizer_config.json", "special_tokens_map.json",
-                                        "added_tokens.json"};
+                                        "added_tokens.json", "config.json"};
     bool there = false;
     if (!cs_path_is_dir(path)) return cs_output_input(args, path);
     cs_status status = cs_args_input_part(args, path, "tokenizer.json", &there);
@@ -181,7 +183,7 @@ static cs_status token_options(cs_args *args, cs_corpus_options *options, cs_tok
                 name);
         }
         cs_status status = cs_args_tokenizer_input(args, name);
-        if (status == CS_OK) status = cs_args_read_tokenizer(args, name, encoder);
+        if (status == CS_OK) status = cs_args_read_tokenizer(args, name, false, encoder);
         options->encoder = *encoder;
         return status;
     }
@@ -465,7 +467,7 @@ cs_status cs_args_tokenizer(const cs_args *args, const cs_corpus *corpus, cs_tok
     const char *name = cs_args_text(args, "tokenizer");
     cs_splitter_kind splitter = CS_SPLITTER_WORD;
     if (cs_args_tokenizer_file(args)) {
-        return cs_args_read_tokenizer(args, name, out);
+        return cs_args_read_tokenizer(args, name, false, out);
     }
     cs_status status = cs_splitter_by_name(name, &splitter);
     return status == CS_OK ? cs_tokenizer_of_corpus(corpus, splitter, out) : status;

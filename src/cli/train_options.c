@@ -521,7 +521,7 @@ static cs_status load_by(cs_args *args, const char *from, cs_corpus *corpus,
 {
     cs_corpus_options options = {0};
     cs_status status = cs_args_tokenizer_input(args, from);
-    if (status == CS_OK) status = cs_args_read_tokenizer(args, from, tokenizer);
+    if (status == CS_OK) status = cs_args_read_tokenizer(args, from, true, tokenizer);
     if (status == CS_OK) status = cs_args_open_corpus(args, cs_args_text(args, "corpus"), &options);
     if (status == CS_OK) {
         options.encoder = *tokenizer;
@@ -536,7 +536,7 @@ static cs_status load_by(cs_args *args, const char *from, cs_corpus *corpus,
 static cs_status take_same(const cs_args *args, const char *from, cs_tokenizer **tokenizer)
 {
     cs_tokenizer *there = NULL;
-    cs_status status = cs_args_read_tokenizer(args, from, &there);
+    cs_status status = cs_args_read_tokenizer(args, from, true, &there);
     if (status == CS_OK) status = cs_tokenizer_match(from, there, *tokenizer);
     if (status == CS_OK) cs_tokenizer_free(tokenizer);
     return CS_DELIVER(status, tokenizer, there, cs_tokenizer_free);

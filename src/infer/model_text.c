@@ -16,7 +16,7 @@ cs_status cs_model_text_read(const char *dir, cs_model_text *t)
     t->dir = dir;
     if (status == CS_OK) status = cs_model_kind_read(dir, &t->model, &t->kind);
     if (status == CS_OK && cs_path_exists(path)) {
-        status = cs_tokenizer_read(dir, &t->tokenizer);
+        status = cs_tokenizer_read_for_model(dir, &t->tokenizer);
         if (status == CS_OK) status = cs_tokenizer_give_roles(t->tokenizer, t->role);
         if (status == CS_OK) cs_model_config_specials(&t->model.config, t->tokenizer);
     }

@@ -55,7 +55,8 @@ typedef enum {
 typedef struct cs_tokenizer cs_tokenizer;
 
 /** Reads a tokenizer.json, or the folder of a model as AutoTokenizer of transformers 5 does: with the
- * tokens and roles that tokenizer_config.json, special_tokens_map.json and added_tokens.json list
+ * tokens and roles that tokenizer_config.json, special_tokens_map.json and added_tokens.json list,
+ * and the special tokens of the class
  * (docs/reference/tokenizers.md). Truncation and padding are kept as data and not applied. Cost: linear in
  * the file, about 100 bytes for each token and merge.
  *
@@ -66,6 +67,14 @@ typedef struct cs_tokenizer cs_tokenizer;
  * \retval CS_ERR_IO the file cannot be read
  */
 cs_status cs_tokenizer_read(const char *path, cs_tokenizer **out) CS_MUST_CHECK;
+
+/** As cs_tokenizer_read, of the folder of a model for that model: a special token that only the
+ * class of the tokenizer has is left out if its id exceeds `vocab_size` of config.json.
+ *
+ * \param dir the folder
+ * \param out receives the tokenizer
+ */
+cs_status cs_tokenizer_read_for_model(const char *dir, cs_tokenizer **out) CS_MUST_CHECK;
 
 /** Writes tokenizer.json atomically; reading it gives an equal tokenizer. */
 cs_status cs_tokenizer_write(const cs_tokenizer *t, const char *path) CS_MUST_CHECK;

@@ -6,6 +6,7 @@
  *    id. Only in the latter case special_tokens_map.json replaces members of tokenizer_config.json.
  * 2. Named special tokens: bos_token and the other six, then all other members X_token.
  * 3. extra_special_tokens, or additional_special_tokens, the name before version 5.
+ * 4. Those of 2 and 3 that the files do not mention are the defaults of the class.
  *
  * A token that is in tokenizer.json keeps its id there. A new one takes the next free id: the ids
  * of 1 give the order only. The flags of 1 replace those of tokenizer.json. */
@@ -20,27 +21,24 @@
 #include "text/tokenizer_private.h"
 
 static const char CONFIG[] = "tokenizer_config.json", MAP[] = "special_tokens_map.json",
-                  ADDED[] = "added_tokens.json";
+                  ADDED[] = "added_tokens.json", MODEL[] = "config.json";
 
 static const char *const flags[] = {"single_word", "lstrip", "rstrip", "normalized", "special"};
-enum { FLAGS = 5, NORMALIZED = 3, SPECIAL = 4, NAMES = 7 };
-
-static const struct {
-    const char *name;
-    cs_token_role role;
-} named[NAMES] = {{"bos_token", CS_TOKEN_BOS},  {"eos_token", CS_TOKEN_EOS},
-                  {"unk_token", CS_TOKEN_UNK},  {"sep_token", CS_TOKEN_EOS},
-                  {"pad_token", CS_TOKEN_PAD},  {"cls_token", CS_TOKEN_BOS},
-                  {"mask_token", CS_TOKEN_MASK}};
+enum { FLAGS = 5, NORMALIZED = 3, SPECIAL = 4, NAMES = CS_NAMED_TOKENS };
 
 /* The files, and what is gathered of them. */
 typedef struct {
-    json_t *config, *map, *file; /* objects; the config is changed as the package changes it */
-    json_t *own;                 /* X_token of the model that the config names as texts */
-    json_t *list;                /* tokens to add, in their order: content and flags, no id */
-    size_t by_id;                /* the first of them, which are listed by id */
-    json_t *added;               /* added_tokens of tokenizer.json; borrowed */
-    json_t *ids;                 /* of the model's vocabulary; NULL until a token is looked for */
+    json_t *config, *map, *file;    /* objects; the config is changed as the package changes it */
+    json_t *model;                  /* config.json */
+    const cs_tokenizer_class *type; /* NULL: one without tokens */
+    bool unlisted[NAMES];           /* named tokens of the class alone */
+    json_t *of_class;               /* tokens of the class alone */
+    int64_t rows;                   /* of the model; 0: tokens of the class may exceed it */
+    json_t *own;                    /* X_token of the model that the config names as texts */
+    json_t *list;                   /* tokens to add, in their order: content and flags, no id */
+    size_t by_id;                   /* the first of them, which are listed by id */
+    json_t *added;                  /* added_tokens of tokenizer.json; borrowed */
+    json_t *ids; /* of the model's vocabulary; NULL until a token is looked for */
 } folder;
 
 static bool flag_of(const json_t *token, int which)
@@ -52,7 +50,7 @@ static bool flag_of(const json_t *token, int which)
 static bool is_standard(const char *name)
 {
     int i = 0;
-    while (i < NAMES && strcmp(name, named[i].name) != 0)
+    while (i < NAMES && strcmp(name, cs_named_tokens[i].name) != 0)
         ++i;
     return i < NAMES;
 }
@@ -196,8 +194,8 @@ static cs_status each_named(folder *f, bool further,
     const char *key = NULL;
     cs_status status = all ? CS_OK : CS_ERR_MEMORY;
     for (int i = 0; i < NAMES && status == CS_OK; ++i) {
-        value = json_object_get(f->config, named[i].name);
-        if (value && !json_is_null(value)) status = take(f, value, named[i].name);
+        value = json_object_get(f->config, cs_named_tokens[i].name);
+        if (value && !json_is_null(value)) status = take(f, value, cs_named_tokens[i].name);
     }
     json_object_foreach(f->config, key, value)
     {
@@ -323,7 +321,8 @@ static bool is_special(const folder *f, const char *content)
     const json_t *extra = json_object_get(f->config, "extra_special_tokens");
     bool special = false;
     for (int i = 0; i < NAMES; ++i) {
-        special = special || names_token(json_object_get(f->config, named[i].name), content);
+        special =
+            special || names_token(json_object_get(f->config, cs_named_tokens[i].name), content);
     }
     for (size_t i = 0; i < json_array_size(extra); ++i) {
         special = special || names_token(json_array_get(extra, i), content);
@@ -350,6 +349,100 @@ static cs_status take_file(folder *f, json_t *by_id)
         }
     }
     return status;
+}
+
+/* --- the defaults of a class --- */
+
+/* A token that a class makes of a text. */
+static json_t *class_token(const cs_tokenizer_class *type, int name, const char *text)
+{
+    const bool mask = strcmp(cs_named_tokens[name].name, "mask_token") == 0 && type->spaced_mask;
+    const bool special = type->special_mask || !(mask || type->normalized);
+    return json_pack("{s:s, s:b, s:b, s:b}", "content", text, "lstrip", mask, flags[NORMALIZED],
+                     !special, flags[SPECIAL], true);
+}
+
+static const char *content_of(const json_t *value)
+{
+    return json_is_object(value) ? cs_json_string(value, "content") : json_string_value(value);
+}
+
+/* Whether a file lists the token or gives it a role. */
+static bool is_mentioned(const folder *f, const char *text)
+{
+    bool is = is_listed(f->list, text);
+    for (int i = 0; i < NAMES; ++i) {
+        const char *given =
+            f->unlisted[i] ? NULL : content_of(json_object_get(f->config, cs_named_tokens[i].name));
+        is = is || (given && strcmp(given, text) == 0);
+    }
+    return is;
+}
+
+/* Named tokens that the files give as texts or not at all. */
+static cs_status take_class_named(folder *f)
+{
+    cs_status status = CS_OK;
+    for (int i = 0; i < NAMES; ++i)
+        f->unlisted[i] = !json_object_get(f->config, cs_named_tokens[i].name);
+    for (int i = 0; i < NAMES && status == CS_OK; ++i) {
+        const json_t *given = json_object_get(f->config, cs_named_tokens[i].name);
+        const char *text = given ? json_string_value(given) : f->type->token[i];
+        if (text && !given && !is_mentioned(f, text))
+            status = append(f->of_class, class_token(f->type, i, text));
+        if (text && status == CS_OK)
+            status = cs_json_set(f->config, cs_named_tokens[i].name, class_token(f->type, i, text));
+    }
+    return status;
+}
+
+/* Further tokens: those of the class where the files list none, or none of the sentinels. */
+static cs_status take_class_extra(folder *f)
+{
+    static const char key[] = "additional_special_tokens";
+    json_t *listed = json_object_get(f->config, key), *item = NULL;
+    const json_t *number = json_object_get(f->config, "extra_ids");
+    const int sentinels =
+        json_is_number(number) ? (int)json_number_value(number) : f->type->sentinels;
+    bool full = false;
+    size_t i = 0;
+    if (json_object_get(f->config, "extra_special_tokens")) return CS_OK;
+    json_t *list = json_is_array(listed) ? json_copy(listed) : json_array();
+    cs_status status = list ? CS_OK : CS_ERR_MEMORY;
+    json_array_foreach(list, i, item)
+    {
+        const char *text = content_of(item);
+        full = full || (text && strstr(text, "<extra_id_"));
+    }
+    for (int k = 0; k < CS_CLASS_EXTRA && !listed && f->type->extra[k] && status == CS_OK; ++k)
+        status = append(list, json_string(f->type->extra[k]));
+    for (int k = 0; f->type->sentinels > 0 && k < sentinels && !full && status == CS_OK; ++k)
+        status = append(list, json_sprintf("<extra_id_%d>", k));
+    const size_t before = listed ? json_array_size(listed) : 0;
+    for (i = before; i < json_array_size(list) && status == CS_OK; ++i)
+        status = append(f->of_class, json_pack("{s:O}", "content", json_array_get(list, i)));
+    if (status == CS_OK && json_array_size(list) > 0) return cs_json_set(f->config, key, list);
+    json_decref(list);
+    return status;
+}
+
+/* A special token without flags, for a class that makes its special tokens so; or with the flags of
+ * tokenizer.json. */
+static cs_status append_plain(folder *f, json_t *value, const char *key)
+{
+    const char *text = content_of(value);
+    const json_t *listed = NULL;
+    for (size_t i = 0; i < json_array_size(f->added) && text && f->type->plain_defaults; ++i) {
+        const json_t *item = json_array_get(f->added, i);
+        if (strcmp(cs_json_string(item, "content"), text) == 0) listed = item;
+    }
+    for (int i = 0; i < NAMES; ++i) {
+        if (f->unlisted[i] && strcmp(cs_named_tokens[i].name, key) == 0) listed = NULL;
+    }
+    json_t *token =
+        listed ? json_copy((json_t *)(uintptr_t)listed)
+               : json_pack("{s:s, s:b}", "content", text ? text : "", flags[SPECIAL], true);
+    return token ? append(f->list, token) : CS_ERR_MEMORY;
 }
 
 /* --- into tokenizer.json --- */
@@ -396,10 +489,10 @@ static cs_status add_token(folder *f, const json_t *root, const json_t *token)
     if (status != CS_OK || !*content) return status;
     const bool was_special = there && flag_of(there, SPECIAL);
     if (!there) {
-        const json_t *id = json_object_get(f->ids, content);
-        there =
-            json_pack("{s:I, s:s}", "id", (json_int_t)(id ? json_integer_value(id) : next_id(f)),
-                      "content", content);
+        const json_t *own = json_object_get(f->ids, content);
+        const int64_t id = own ? json_integer_value(own) : next_id(f);
+        if (f->rows > 0 && id >= f->rows && is_listed(f->of_class, content)) return CS_OK;
+        there = json_pack("{s:I, s:s}", "id", (json_int_t)id, "content", content);
         status = there ? append(f->added, there) : CS_ERR_MEMORY;
     }
     for (int i = 0; i < FLAGS && status == CS_OK; ++i) {
@@ -420,8 +513,12 @@ static cs_status gather(folder *f)
     if (status == CS_OK) status = take_own_extra(f);
     if (status == CS_OK) status = decoder ? take_decoder(f, by_id) : take_file(f, by_id);
     f->by_id = json_array_size(f->list);
+    if (status == CS_OK && f->type) status = take_class_named(f);
+    if (status == CS_OK && f->type) status = take_class_extra(f);
     if (status == CS_OK) status = each_named(f, false, mark_special);
-    return status == CS_OK ? each_named(f, true, append_named) : status;
+    if (status == CS_OK) status = each_named(f, true, append_named);
+    const bool plain = f->type && (f->type->plain || f->type->plain_defaults);
+    return status == CS_OK && plain ? each_named(f, true, append_plain) : status;
 }
 
 static cs_status read_file(const char *dir, const char *name, json_t **out)
@@ -439,6 +536,19 @@ static cs_status read_file(const char *dir, const char *name, json_t **out)
     return status;
 }
 
+/* A token that is new to the tokenizer has no role, since the model has no row for it. */
+static cs_status forget_new_roles(folder *f, const json_t *root)
+{
+    cs_status status = read_ids(f, root);
+    for (int i = 0; i < NAMES && status == CS_OK; ++i) {
+        const char *text =
+            cs_json_string(json_object_get(f->config, cs_named_tokens[i].name), "content");
+        if (f->unlisted[i] && !json_object_get(f->ids, text) && !is_listed(f->added, text))
+            (void)json_object_del(f->config, cs_named_tokens[i].name);
+    }
+    return status;
+}
+
 static cs_status merge(folder *f, json_t *root)
 {
     cs_status status = CS_OK;
@@ -450,42 +560,32 @@ static cs_status merge(folder *f, json_t *root)
         f->added = json_object_get(root, "added_tokens");
     }
     if (status == CS_OK && json_is_array(f->added)) status = gather(f);
+    if (status == CS_OK && f->type) status = forget_new_roles(f, root);
     for (size_t i = 0; i < json_array_size(f->list) && status == CS_OK; ++i) {
         status = add_token(f, root, json_array_get(f->list, i));
     }
     return status == CS_OK ? cs_json_check() : status;
 }
 
-cs_status cs_tokenizer_take_folder(const char *dir, json_t *root, json_t **config)
+cs_status cs_tokenizer_take_folder(const char *dir, bool for_model, json_t *root, json_t **config)
 {
-    folder f = {.list = json_array(), .own = json_object()};
-    cs_status status = f.list && f.own ? CS_OK : CS_ERR_MEMORY;
+    folder f = {.list = json_array(), .own = json_object(), .of_class = json_array()};
+    cs_status status = f.list && f.own && f.of_class ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) status = read_file(dir, CONFIG, &f.config);
     if (status == CS_OK) status = read_file(dir, MAP, &f.map);
     if (status == CS_OK) status = read_file(dir, ADDED, &f.file);
+    if (status == CS_OK) status = read_file(dir, MODEL, &f.model);
+    if (for_model) f.rows = (int64_t)json_number_value(json_object_get(f.model, "vocab_size"));
+    if (status == CS_OK) status = cs_tokenizer_class_of(root, f.config, f.model, &f.type);
     if (status == CS_OK) status = cs_blame(merge(&f, root), "%s", dir);
     if (status == CS_OK) *config = json_incref(f.config);
     json_decref(f.config);
     json_decref(f.map);
     json_decref(f.file);
+    json_decref(f.model);
+    json_decref(f.of_class);
     json_decref(f.own);
     json_decref(f.list);
     json_decref(f.ids);
     return status;
-}
-
-void cs_tokenizer_take_roles(cs_tokenizer *t, const json_t *config)
-{
-    bool taken[CS_TOKEN_ROLES] = {false};
-    for (int i = 0; i < NAMES; ++i) {
-        const json_t *value = json_object_get(config, named[i].name);
-        const char *text =
-            json_is_object(value) ? cs_json_string(value, "content") : json_string_value(value);
-        const int32_t id = text ? cs_tokenizer_id(t, text) : -1;
-        const cs_token_role role = named[i].role;
-        if (id >= 0 && !taken[role] && !(role == CS_TOKEN_UNK && t->unknown >= 0)) {
-            t->role[role] = id;
-            taken[role] = true;
-        }
-    }
 }

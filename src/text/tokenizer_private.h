@@ -81,10 +81,47 @@ cs_status cs_tokenizer_set_part(cs_tokenizer *t, cs_token_part part, json_t *jso
  * CS_ERR_INPUT names an unsupported part. */
 cs_status cs_tokenizer_finish(cs_tokenizer *t, const json_t *model) CS_MUST_CHECK;
 
+enum { CS_NAMED_TOKENS = 7, CS_CLASS_EXTRA = 3 };
+
+/* Members of tokenizer_config.json that name special tokens. */
+typedef struct {
+    const char *name;
+    cs_token_role role;
+} cs_named_token;
+
+extern const cs_named_token cs_named_tokens[CS_NAMED_TOKENS];
+
+/* The tokens that a class of tokenizers adds to those that a folder lists. */
+typedef struct {
+    /* Its names without "Tokenizer", and the model types that have it by default. */
+    const char *names, *models;
+    /* bos_token and the others in the order of cs_named_tokens; NULL: none. */
+    const char *token[CS_NAMED_TOKENS];
+    /* Special tokens where the folder lists no further ones. */
+    const char *extra[CS_CLASS_EXTRA];
+    /* Number of tokens "<extra_id_N>", unless extra_ids of the folder says another. */
+    int sentinels;
+    /* Tokens given by their texts alone are matched in normalised text. */
+    bool normalized;
+    /* A mask token given by its text alone takes the blanks before it; special_mask: in the text as
+     * it is. */
+    bool spaced_mask, special_mask;
+    /* Special tokens take no blanks and are not normalised, whatever the files say; plain_defaults:
+     * only those that tokenizer_config.json does not name. */
+    bool plain, plain_defaults;
+} cs_tokenizer_class;
+
+/* The class that AutoTokenizer chooses for a folder, by its tokenizer.json, tokenizer_config.json
+ * and config.json; NULL: one that adds nothing. */
+cs_status cs_tokenizer_class_of(const json_t *root, const json_t *config, const json_t *model,
+                                const cs_tokenizer_class **out) CS_MUST_CHECK;
+
 /* Adds to added_tokens of `root`, the tokenizer.json of a model's folder, the tokens that the other
  * files of the folder list (tokenizer_folder.c). *config receives tokenizer_config.json with what
- * special_tokens_map.json replaces, for cs_tokenizer_take_roles. CS_ERR_INPUT names file and key. */
-cs_status cs_tokenizer_take_folder(const char *dir, json_t *root, json_t **config) CS_MUST_CHECK;
+ * special_tokens_map.json replaces, for cs_tokenizer_take_roles. for_model: without tokens of the
+ * class for which the model has no row. CS_ERR_INPUT names file and key. */
+cs_status cs_tokenizer_take_folder(const char *dir, bool for_model, json_t *root,
+                                   json_t **config) CS_MUST_CHECK;
 
 /* The roles that bos_token and the others name, in place of those by usual names. */
 void cs_tokenizer_take_roles(cs_tokenizer *t, const json_t *config);

@@ -270,7 +270,7 @@ static cs_status read_root(const json_t *root, cs_tokenizer *t)
     return status == CS_OK ? cs_tokenizer_finish(t, model) : status;
 }
 
-cs_status cs_tokenizer_read(const char *path, cs_tokenizer **out)
+static cs_status read_path(const char *path, bool for_model, cs_tokenizer **out)
 {
     json_auto_t *root = NULL, *config = NULL;
     CS_AUTO_FREE char *file =
@@ -279,7 +279,7 @@ cs_status cs_tokenizer_read(const char *path, cs_tokenizer **out)
     cs_tokenizer *t = NULL;
     cs_status status = file ? cs_json_read(file, &root) : CS_ERR_MEMORY;
     if (status == CS_OK && folder && json_is_object(root))
-        status = cs_tokenizer_take_folder(path, root, &config);
+        status = cs_tokenizer_take_folder(path, for_model, root, &config);
     if (status == CS_OK) {
         t = cs_tokenizer_new();
         status = t ? cs_blame(read_root(root, t), "%s", file) : CS_ERR_MEMORY;
@@ -291,6 +291,16 @@ cs_status cs_tokenizer_read(const char *path, cs_tokenizer **out)
     }
     *out = t;
     return CS_OK;
+}
+
+cs_status cs_tokenizer_read(const char *path, cs_tokenizer **out)
+{
+    return read_path(path, false, out);
+}
+
+cs_status cs_tokenizer_read_for_model(const char *dir, cs_tokenizer **out)
+{
+    return read_path(dir, true, out);
 }
 
 /* tokenizer.json out: the form of the `tokenizers` package (0.23). Parts are written as they were

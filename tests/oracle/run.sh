@@ -11,7 +11,7 @@ OPENBLAS_NUM_THREADS=1
 PYTHONDONTWRITEBYTECODE=1
 export COSPEC OPENBLAS_NUM_THREADS PYTHONDONTWRITEBYTECODE
 here=$(dirname "$0")
-areas=${*:-toy cooc svd verify verify43 connectivity feature_connectivity multiplicity certify tokenizer tokenizer_kinds tokenizer_folder model huggingface families published config_keys skipped_keys pictures picture_files processor features finetune spans rank probe align predictors mask_rank density moments design tables}
+areas=${*:-toy cooc svd verify verify43 connectivity feature_connectivity multiplicity certify tokenizer tokenizer_kinds tokenizer_folder tokenizer_classes model huggingface families published config_keys skipped_keys pictures picture_files processor features finetune spans rank probe align predictors mask_rank density moments design tables}
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 
@@ -26,7 +26,7 @@ run_area() {
         config_keys) needs='transformers' ;;
         processor) needs='numpy, torch, transformers, safetensors, PIL' ;;
         features | finetune | spans) needs='numpy, torch, transformers, safetensors, tokenizers' ;;
-        tokenizer_folder) needs='numpy, tokenizers, transformers' with=$TORCH_PYTHON ;;
+        tokenizer_folder | tokenizer_classes) needs='numpy, tokenizers, transformers' with=$TORCH_PYTHON ;;
         # Hugging Face's packages come from PyPI, seldom to Debian's Python.
         tokenizer | tokenizer_kinds) needs='numpy, tokenizers'; "$with" -c 'import tokenizers' 2> /dev/null || with=$TORCH_PYTHON ;;
         picture_files) needs='numpy, PIL' with=$TORCH_PYTHON ;;
