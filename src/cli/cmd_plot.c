@@ -67,6 +67,16 @@ static cs_status begin_files(cs_args *args, const char *figure, const char **csv
     return status;
 }
 
+/* Names the tables, whose rows are joined. */
+static cs_status blame_tables(const cs_args *args, cs_status status)
+{
+    CS_AUTO_FREE char *names = cs_strdup(cs_args_positional(args, 1));
+    for (int i = 2; i < cs_args_positionals(args); ++i) {
+        cs_append(&names, ", %s", cs_args_positional(args, i));
+    }
+    return names ? cs_blame(status, "%s", names) : status;
+}
+
 static cs_status run(cs_args *args)
 {
     const char *series = cs_args_text(args, "series"), *csv = NULL;
@@ -85,7 +95,7 @@ static cs_status run(cs_args *args)
     if (status == CS_OK) status = begin_files(args, figure.name, &csv);
     if (status == CS_OK) status = join_inputs(args, &figure, &table);
     if (status == CS_OK) status = cs_table_write_csv(&table, csv);
-    if (status == CS_OK) status = cs_figure_script(&figure, &table);
+    if (status == CS_OK) status = blame_tables(args, cs_figure_script(&figure, &table));
     if (status == CS_OK) status = cs_figure_draw(&figure, "svg");
     if (status == CS_OK) status = cs_figure_draw(&figure, "png");
     return status == CS_OK ? cs_figure_draw(&figure, "pdf") : status;

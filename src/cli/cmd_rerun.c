@@ -126,7 +126,7 @@ static cs_status run_rerun(cs_args *args)
     if (status != CS_OK) return status;
     const char *name = json_string_value(json_object_get(manifest, "command"));
     bool whole = true;
-    status = name ? cs_command_by_name(name, &command)
+    status = name ? cs_blame(cs_command_by_name(name, &command), "%s", path)
                   : cs_fail(CS_ERR_INPUT, "%s: not a manifest (\"command\" is missing)", path);
     if (status == CS_OK) status = cs_digest_is_whole(manifest, &whole);
     if (status == CS_OK && !whole && !cs_args_flag(args, "force"))
@@ -141,6 +141,7 @@ static cs_status run_rerun(cs_args *args)
         note_differences(args, manifest);
         args->delegated = true;
         status = cs_command_execute(command, w.count, w.text, false, &refuted);
+        if (status == CS_ERR_USAGE) status = cs_blame(status, "%s", path);
     }
     if (refuted) {
         cs_output_refuted(args);

@@ -50,7 +50,9 @@ test_rerun_of_something_else() {
     refuses 3 "none.json" "$COSPEC" rerun none.json || return 1
     echo '{"command": "rerun", "options": {}, "given": [], "arguments": ["x.json"]}' > x.json
     refuses 3 "runs are nested more than 8 deep; check that no study or manifest runs itself" "$COSPEC" rerun x.json || return 1
-    echo '{"command": "toy", "options": {}, "given": ["classes"]}' > x.json; refuses 3 "\"classes\" has no value" "$COSPEC" rerun x.json
+    echo '{"command": "toy", "options": {}, "given": ["classes"]}' > x.json; refuses 3 "\"classes\" has no value" "$COSPEC" rerun x.json || return 1
+    echo '{"command": "toy", "options": {"length": "x"}, "given": ["length"], "arguments": []}' > x.json; refuses 2 "x.json: --length: 'x' is not an integer" "$COSPEC" rerun x.json || return 1
+    echo '{"command": "toys", "options": {}, "given": []}' > x.json; refuses 2 "x.json: unknown command 'toys'" "$COSPEC" rerun x.json
 }
 
 # shellcheck disable=SC2086
