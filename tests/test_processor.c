@@ -50,7 +50,7 @@ TEST_IN_DIR(values_are_rescaled_and_normalised)
     OK(cs_processor_read(put(state, "p.json",
                              "{\"rescale_factor\": 0.01, \"image_mean\": [0.5, 0.25, 1], "
                              "\"image_std\": [0.5, 2, 0.1]}"),
-                         3, &p));
+                         NULL, 3, &p));
     cs_processor_apply(&p, 3, 6, x);
     const double mean[] = {0.5, 0.25, 1}, sd[] = {0.5, 2, 0.1};
     for (int i = 0; i < 6; ++i) {
@@ -74,7 +74,7 @@ TEST_IN_DIR(images_are_resized_and_cropped)
     OK(cs_processor_read(put(state, "p.json",
                              "{\"image_processor_type\": \"CLIPImageProcessor\", \"size\": 10, "
                              "\"crop_size\": {\"height\": 6, \"width\": 8}}"),
-                         3, &p));
+                         NULL, 3, &p));
     assert_true(cs_processor_changes(&p, &m, 6, 8, 3));
     OK(cs_processor_images(&p, &m, 6, 8, 3, 1, &out));
     OK(cs_picture_resample(pixel, HIGH, WIDE, 1, CS_RESAMPLE_BICUBIC, 14, 10, NULL, sized));
@@ -86,11 +86,62 @@ TEST_IN_DIR(images_are_resized_and_cropped)
     cs_free(out.pixel);
 }
 
+/* What stands for absent keys, by the class that the file names, or else by the architecture. */
+TEST_IN_DIR(absent_keys_have_the_values_of_the_class)
+{
+    static const struct {
+        const char *text, *family;
+        int64_t shortest, height, crop;
+        cs_resample filter;
+        bool rgb, crops;
+        double mean;
+    } of[] = {
+        {"ViTImageProcessorPil", "beit", 0, 0, 0, CS_RESAMPLE_BILINEAR, false, false, 0.5},
+        {"ViTFeatureExtractor", NULL, 0, 0, 0, CS_RESAMPLE_BILINEAR, false, false, 0.5},
+        {"DeiTImageProcessorFast", NULL, 0, 256, 224, CS_RESAMPLE_BICUBIC, false, true, 0.5},
+        {"BitImageProcessor", NULL, 224, 0, 224, CS_RESAMPLE_BICUBIC, true, true, 0.48145466},
+        {"CLIPFeatureExtractor", NULL, 224, 0, 224, CS_RESAMPLE_BICUBIC, true, true, 0.48145466},
+        {"SiglipImageProcessor", NULL, 0, 224, 0, CS_RESAMPLE_BICUBIC, true, false, 0.5},
+        {"BeitImageProcessorFast", NULL, 0, 224, 224, CS_RESAMPLE_BICUBIC, false, false, 0.5},
+        {NULL, "vit_mae", 0, 0, 0, CS_RESAMPLE_BILINEAR, false, false, 0.5},
+        {NULL, "ijepa", 0, 0, 0, CS_RESAMPLE_BILINEAR, false, false, 0.5},
+        {NULL, "dinov2_with_registers", 224, 0, 224, CS_RESAMPLE_BICUBIC, true, true, 0.48145466},
+        {NULL, "siglip_vision_model", 0, 224, 0, CS_RESAMPLE_BICUBIC, true, false, 0.5},
+    };
+    for (size_t i = 0; i < sizeof of / sizeof *of; ++i) {
+        char text[128] = "{}";
+        CS_AUTO(cs_processor) p = {0};
+        if (of[i].text)
+            (void)snprintf(text, sizeof text,
+                           "{\"image_processor_type\": \"%s\", \"do_reduce_labels\": true}",
+                           of[i].text);
+        OK(cs_processor_read(put(state, "p.json", text), of[i].family, 3, &p));
+        assert_int_equal(p.shortest, of[i].shortest);
+        assert_int_equal(p.height, of[i].height);
+        assert_int_equal(p.crop_height, of[i].crop);
+        assert_int_equal(p.filter, of[i].filter);
+        assert_true(p.rgb == of[i].rgb && p.crop == of[i].crops && p.resize && p.affine);
+        assert_true(fabs((double)p.mean[0] - of[i].mean) < 1e-7);
+    }
+    /* one number: of SigLIP the shorter side, of BEiT both */
+    CS_AUTO(cs_processor) edge = {0}, square = {0};
+    OK(cs_processor_read(
+        put(state, "p.json", "{\"image_processor_type\": \"SiglipImageProcessor\", \"size\": 9}"),
+        NULL, 3, &edge));
+    OK(cs_processor_read(put(state, "p.json", "{\"size\": 9}"), "beit", 3, &square));
+    assert_true(edge.shortest == 9 && square.height == 9 && square.width == 9);
+}
+
 TEST_IN_DIR(other_steps_are_refused_by_name)
 {
     static const test_refusal bad[] = {
         {"[]", "p.json: not an object"},
         {"{\"image_processor_type\": \"SwinImageProcessor\"}", "\"SwinImageProcessor\" is not"},
+        {"{\"image_processor_type\": \"Siglip2ImageProcessor\"}",
+         "\"Siglip2ImageProcessor\" is not"},
+        {"{\"image_processor_type\": \"ViTImageProcessorSlow\"}",
+         "\"ViTImageProcessorSlow\" is not"},
+        {"{\"do_center_crop\": true}", "'do_center_crop' needs 'crop_size'"},
         {"{\"do_pad\": true}", "p.json: 'do_pad' is not supported"},
         {"{\"crop_pct\": 0.9}", "'crop_pct' is not supported"},
         {"{\"do_normalize\": 1}", "'do_normalize' is not true or false"},
@@ -104,10 +155,10 @@ TEST_IN_DIR(other_steps_are_refused_by_name)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         cs_processor p = {0};
-        assert_fails(cs_processor_read(put(state, "p.json", bad[i].text), 3, &p), CS_ERR_INPUT,
-                     bad[i].reason);
+        assert_fails(cs_processor_read(put(state, "p.json", bad[i].text), NULL, 3, &p),
+                     CS_ERR_INPUT, bad[i].reason);
     }
     CS_AUTO(cs_processor) p = {0};
-    OK(cs_processor_read(put(state, "p.json", "{\"do_pad\": false, \"processor_class\": \"x\"}"), 3,
-                         &p));
+    OK(cs_processor_read(put(state, "p.json", "{\"do_pad\": false, \"processor_class\": \"x\"}"),
+                         NULL, 3, &p));
 }

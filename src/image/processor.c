@@ -20,16 +20,24 @@ static const double HALF[] = {0.5, 0.5, 0.5}, CLIP_MEAN[] = {0.48145466, 0.45782
 /* Classes by the start of their names: ViTImageProcessor, ViTFeatureExtractor, ... */
 static const struct {
     const char *name;
+    const char *family; /* architectures whose names begin so have it where the file names none */
     bool square; /* a size that is one number is that of both sides, not of the shorter one */
+    bool edge;   /* `size` below is of the shorter side */
     bool crop, rgb;
     cs_resample filter;
-    int64_t size; /* that stands for an absent one; 0: what the model reads */
+    int64_t size;      /* that stands for an absent one; 0: what the model reads */
+    int64_t crop_size; /* the same; 0: the file has to give one */
     const double *mean, *sd;
-} CLASS[] = {{"ViT", true, false, false, CS_RESAMPLE_BILINEAR, 0, HALF, HALF},
-             {"DeiT", true, true, false, CS_RESAMPLE_BICUBIC, 256, HALF, HALF},
-             {"Bit", false, true, true, CS_RESAMPLE_BICUBIC, 224, CLIP_MEAN, CLIP_SD},
-             {"CLIP", false, true, true, CS_RESAMPLE_BICUBIC, 224, CLIP_MEAN, CLIP_SD}};
-enum { CLASSES = 4 };
+} CLASS[] = {
+    {"ViT", "vit", true, false, false, false, CS_RESAMPLE_BILINEAR, 0, 0, HALF, HALF},
+    {"DeiT", "deit", true, false, true, false, CS_RESAMPLE_BICUBIC, 256, 224, HALF, HALF},
+    {"Bit", "dinov2", false, true, true, true, CS_RESAMPLE_BICUBIC, 224, 224, CLIP_MEAN, CLIP_SD},
+    {"CLIP", "clip", false, true, true, true, CS_RESAMPLE_BICUBIC, 224, 224, CLIP_MEAN, CLIP_SD},
+    {"Siglip", "siglip", false, false, false, true, CS_RESAMPLE_BICUBIC, 224, 0, HALF, HALF},
+    {"Beit", "beit", true, false, false, false, CS_RESAMPLE_BICUBIC, 224, 224, HALF, HALF}};
+enum { CLASSES = sizeof CLASS / sizeof *CLASS };
+static const char ENDINGS[] =
+    "ImageProcessor, ImageProcessorFast, ImageProcessorPil, FeatureExtractor";
 
 /* Keys that are read here, and keys without effect on values. */
 static const char READ[] =
@@ -39,7 +47,8 @@ static const char READ[] =
 static const char IDLE[] =
     "processor_class, auto_map, data_format, input_data_format, return_tensors, device, "
     "disable_grouping, default_to_square, _valid_processor_keys, model_input_names, "
-    "use_fast, backend, transformers_version, pad_size, image_seq_length";
+    "use_fast, backend, transformers_version, pad_size, image_seq_length, do_reduce_labels, "
+    "reduce_labels";
 
 void cs_processor_free(cs_processor *p)
 {
@@ -49,25 +58,25 @@ void cs_processor_free(cs_processor *p)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static cs_status read_class(const json_t *json, int *out)
+static cs_status read_class(const json_t *json, const char *family, int *out)
 {
     const char *name = json_string_value(json_object_get(json, "image_processor_type"));
     name = name ? name : json_string_value(json_object_get(json, "feature_extractor_type"));
     *out = 0;
-    if (!name) return CS_OK;
     for (int i = 0; i < CLASSES; ++i) {
-        const size_t size = strlen(CLASS[i].name);
-        if (strncmp(name, CLASS[i].name, size) == 0 &&
-            (strncmp(name + size, "ImageProcessor", 14) == 0 ||
-             strcmp(name + size, "FeatureExtractor") == 0)) {
+        const char *begin = name ? CLASS[i].name : CLASS[i].family;
+        const size_t size = strlen(begin);
+        if (name ? strncmp(name, begin, size) == 0 && cs_listed(ENDINGS, name + size)
+                 : family && strncmp(family, begin, size) == 0) {
             *out = i;
             return CS_OK;
         }
     }
-    return cs_fail(CS_ERR_INPUT,
-                   "image_processor_type \"%s\" is not supported (ViT, DeiT, Bit or CLIP with "
-                   "ImageProcessor)",
-                   name);
+    return !name ? CS_OK
+                 : cs_fail(CS_ERR_INPUT,
+                           "image_processor_type \"%s\" is not supported (ViT, DeiT, Bit, CLIP, "
+                           "Siglip or Beit with ImageProcessor)",
+                           name);
 }
 
 /* An unknown key may stand for a step that is not done here. */
@@ -183,26 +192,29 @@ static cs_status read_geometry(const json_t *json, int class, cs_processor *p)
     if (status == CS_OK && (number < 0 || number >= CS_RESAMPLES))
         status = cs_fail(CS_ERR_INPUT, "'resample' is not a number of 0..%d", CS_RESAMPLES - 1);
     p->filter = (cs_resample)number;
-    p->height = p->width = CLASS[class].square ? absent : 0;
-    p->shortest = CLASS[class].square ? 0 : absent;
-    p->crop_height = p->crop_width = CLASS[class].crop ? 224 : 0;
+    p->height = p->width = CLASS[class].edge ? 0 : absent;
+    p->shortest = CLASS[class].edge ? absent : 0;
+    p->crop_height = p->crop_width = CLASS[class].crop_size;
     if (status == CS_OK)
         status = read_size(json, "size", CLASS[class].square, &p->height, &p->width, &p->shortest);
     if (status == CS_OK)
         status = read_size(json, "crop_size", true, &p->crop_height, &p->crop_width, &none);
-    return status == CS_OK && none > 0
-               ? cs_fail(CS_ERR_INPUT, "'crop_size' has shortest_edge, not height and width")
+    if (status == CS_OK && none > 0)
+        status = cs_fail(CS_ERR_INPUT, "'crop_size' has shortest_edge, not height and width");
+    return status == CS_OK && p->crop && p->crop_height == 0
+               ? cs_fail(CS_ERR_INPUT, "'do_center_crop' needs 'crop_size'")
                : status;
 }
 
-cs_status cs_processor_read(const char *path, int64_t channels, cs_processor *out)
+cs_status cs_processor_read(const char *path, const char *family, int64_t channels,
+                            cs_processor *out)
 {
     cs_processor p = {0};
     int class = 0;
     cs_status status = cs_json_read(path, &p.json);
     if (status != CS_OK) return status;
     if (!json_is_object(p.json)) status = cs_fail(CS_ERR_INPUT, "not an object");
-    if (status == CS_OK) status = read_class(p.json, &class);
+    if (status == CS_OK) status = read_class(p.json, family, &class);
     if (status == CS_OK) status = check_keys(p.json);
     if (status == CS_OK) status = read_geometry(p.json, class, &p);
     if (status == CS_OK) status = read_values(p.json, class, channels, &p);

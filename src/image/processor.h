@@ -21,10 +21,12 @@ typedef struct cs_processor {
     float mean[3], sd[3]; /* of channels; 0 and 1: not normalised */
 } cs_processor;
 
-/* Reads a file for images of `channels` channels. CS_ERR_INPUT names file, key and value that are
- * not supported: other classes than those of ViT, DeiT, BiT and CLIP, padding, and keys that are
- * not known and not null or false. */
-cs_status cs_processor_read(const char *path, int64_t channels, cs_processor *out) CS_MUST_CHECK;
+/* Reads a file for images of `channels` channels. family: the architecture, whose class stands for
+ * an absent one; NULL: that of ViT. CS_ERR_INPUT names file, key and value that are not supported:
+ * other classes than those of ViT, DeiT, BiT, CLIP, SigLIP and BEiT, padding, and keys that are not
+ * known and not null or false. */
+cs_status cs_processor_read(const char *path, const char *family, int64_t channels,
+                            cs_processor *out) CS_MUST_CHECK;
 void cs_processor_free(cs_processor *p);
 
 /* The processor that resizes to `size` (height and width; width 0: the shorter side to `size[0]`;

@@ -444,7 +444,8 @@ static cs_status read_processor(const char *dir, cs_model *model)
     CS_AUTO_FREE char *path = cs_path_join(dir, CS_PROCESSOR_FILE);
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && cs_path_exists(path))
-        status = cs_processor_read(path, model->config.picture.channels, &model->processor);
+        status = cs_processor_read(path, cs_arch_name(model->config.arch),
+                                   model->config.picture.channels, &model->processor);
     return status;
 }
 

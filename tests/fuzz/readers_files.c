@@ -226,7 +226,7 @@ cs_status fuzz_processor(const char *path, const char *bytes, int64_t size)
     uint8_t to[MOST * MOST * CHANNELS];
     char copy[256];
     CS_AUTO(cs_processor) p = {0}, again = {0};
-    cs_status status = cs_processor_read(path, CHANNELS, &p);
+    cs_status status = cs_processor_read(path, NULL, CHANNELS, &p);
     if (status != CS_OK) return status;
     const cs_image_fit fit = {&p, 8, 8, CHANNELS};
     cs_image_sizes sizes;
@@ -238,7 +238,7 @@ cs_status fuzz_processor(const char *path, const char *bytes, int64_t size)
     }
     (void)snprintf(copy, sizeof copy, "%s/processor.json", fuzz_folder());
     status = cs_processor_write(&p, HEIGHT, WIDTH, CHANNELS, copy);
-    return status == CS_OK ? cs_processor_read(copy, CHANNELS, &again) : status;
+    return status == CS_OK ? cs_processor_read(copy, NULL, CHANNELS, &again) : status;
 }
 
 cs_status fuzz_codes(const char *path, const char *bytes, int64_t size)

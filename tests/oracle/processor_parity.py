@@ -2,7 +2,7 @@
 
     processor_parity.py [CASES]    60 random processors by default
 
-Sizes, filters, crops, means and deviations are drawn. Resized bytes are those of Pillow 12: a later one is skipped, because it resizes
+Classes, sizes, filters, crops, means and deviations are drawn, and keys are left out. Resized bytes are those of Pillow 12: a later one is skipped, because it resizes
 some images along columns first. A processor that cospec writes must give transformers the values that cospec reads.
 """
 import json
@@ -19,7 +19,9 @@ import transformers
 from PIL import Image
 
 TOLERANCE = 1e-5
-CLASSES = ["ViTImageProcessor", "DeiTImageProcessor", "BitImageProcessor", "CLIPImageProcessor"]
+CLASSES = ["ViT", "DeiT", "Bit", "CLIP", "Siglip", "Beit"]
+ENDINGS = ["ImageProcessor", "ImageProcessorFast", "ImageProcessorPil", "FeatureExtractor"]
+ABSENT = ["do_convert_rgb", "resample", "do_rescale", "rescale_factor", "do_normalize", "image_mean", "image_std"]  # now and then
 checks = Checks("processor")
 
 
@@ -34,7 +36,8 @@ def states(folder, images):
 def processor(rng, side, shape):
     """A random processor whose images have the model's side."""
     kind = CLASSES[rng.integers(len(CLASSES))]
-    p = {"image_processor_type": kind, "do_convert_rgb": bool(rng.integers(2)), "do_resize": True,
+    ending = ENDINGS[rng.integers(len(ENDINGS))]
+    p = {"feature_extractor_type" if ending == "FeatureExtractor" else "image_processor_type": kind + ending, "do_convert_rgb": bool(rng.integers(2)), "do_resize": True,
          "resample": int(rng.integers(6)), "do_center_crop": bool(rng.integers(2)), "do_rescale": bool(rng.random() < 0.8),
          "rescale_factor": float(rng.choice([1 / 255, 1 / 127.5])), "do_normalize": bool(rng.random() < 0.8),
          "image_mean": rng.random(3).round(3).tolist(), "image_std": (0.2 + rng.random(3)).round(3).tolist()}
@@ -44,10 +47,13 @@ def processor(rng, side, shape):
         p["crop_size"] = side if rng.integers(2) else {"height": side, "width": side}
         if rng.integers(2):
             p["size"] = {"shortest_edge": sized}
-    if kind[0] in "VD" and "height" in p["size"] and rng.integers(2):
+    if kind in ("ViT", "DeiT", "Beit") and "height" in p["size"] and rng.integers(2):
         p["size"] = sized
     if shape == (side, side) and rng.integers(2):
         p["do_resize"] = p["do_center_crop"] = False
+    for key in ABSENT:
+        if rng.random() < 0.2:
+            del p[key]
     return p
 
 
