@@ -12,6 +12,7 @@
 #include "image/image_sources.h"
 #include "io/file.h"
 #include "io/rows.h"
+#include "model/model.h"
 #include "plan/objective.h"
 #include "text/corpus.h"
 #include "text/synthetic.h"
@@ -157,8 +158,10 @@ cs_status cs_require_kind(const cs_args *args, cs_status code, const char *path,
         return cs_fail(CS_ERR_USAGE, "%s is %s and %s is %s: swap them", path, words[found].present,
                        meant, words[wanted].present);
     }
-    static const char *const parts[] = {"adapter_config.json", "model.safetensors",
-                                        "pytorch_model.bin", "tokenizer.json", "vocab.txt"};
+    static const char *const parts[] = {"model.safetensors", "pytorch_model.bin", "tokenizer.json",
+                                        "vocab.txt"};
+    if (wanted == CS_IS_MODEL) status = cs_model_refuse_adapter(path);
+    if (status != CS_OK) return status;
     for (size_t i = 0; i < sizeof parts / sizeof *parts && wanted == CS_IS_MODEL; ++i) {
         if (holds(path, parts[i]))
             return cs_fail(code, "%s: not a model directory: no config.json, only %s", path,

@@ -14,6 +14,7 @@
 #include "cli/study_job.h"
 #include "io/file.h"
 #include "io/json.h"
+#include "model/model.h"
 
 /* Documents that the steps need: the intrinsic dimension needs three when the jackknife leaves one out. */
 enum { FEWEST = 4 };
@@ -162,7 +163,9 @@ static cs_status add_argument(job *j, const char *text)
     if (!cs_path_is_dir(m.path))
         return cs_fail(CS_ERR_INPUT, "%s: not a model directory%s", m.path,
                        quoting_hint(j, m.path));
-    return cs_path_exists(config) ? add_model(j, m) : add_series(j, &m);
+    if (cs_path_exists(config)) return add_model(j, m);
+    status = cs_model_refuse_adapter(m.path);
+    return status == CS_OK ? add_series(j, &m) : status;
 }
 
 static cs_status add_tasks(job *j)

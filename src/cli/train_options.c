@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/argument_kind.h"
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "io/file.h"
@@ -565,7 +566,8 @@ cs_status cs_args_train_corpus(cs_args *args, cs_corpus *corpus, cs_tokenizer **
     }
     const char *path = from ? cs_args_join(args, from, "tokenizer.json") : NULL;
     cs_status status = path || !from ? CS_OK : CS_ERR_MEMORY;
-    if (!from) {
+    if (path) status = cs_require_kind(args, CS_ERR_INPUT, from, CS_IS_MODEL);
+    if (status == CS_OK && !from) {
         status = load_own(args, corpus, tokenizer);
     } else if (status == CS_OK && !cs_args_given(args, "tokenizer") &&
                !cs_args_given(args, "vocab")) {

@@ -123,6 +123,9 @@ cs_status cs_model_take_tokens(const cs_model *from, int64_t count, const int32_
  * file. */
 cs_status cs_model_write(const cs_model *model, const char *dir) CS_MUST_CHECK;
 
+/* CS_ERR_INPUT for a directory with an adapter, whose weights are to be added to those of a model. */
+cs_status cs_model_refuse_adapter(const char *dir) CS_MUST_CHECK;
+
 /* Reads a directory written by cs_model_write or by Hugging Face (sharded too). CS_ERR_INPUT names
  * missing or extra tensors and shapes that do not fit. Heads that the class lacks (a bare
  * GPT2Model) are filled as tied.

@@ -449,19 +449,15 @@ static cs_status read_processor(const char *dir, cs_model *model)
     return status;
 }
 
-/* Weights that are to be added to those of the folder, or of another model. */
-static cs_status refuse_adapter(const char *dir)
+cs_status cs_model_refuse_adapter(const char *dir)
 {
-    char *path = cs_path_join(dir, "adapter_config.json");
-    cs_status status = !path ? CS_ERR_MEMORY
-                       : !cs_path_exists(path)
-                           ? CS_OK
-                           : cs_fail(CS_ERR_INPUT,
-                                     "%s: LoRA and other adapters are not supported; merge it into "
-                                     "its model (merge_and_unload of the peft library)",
-                                     path);
-    cs_free(path);
-    return status;
+    CS_AUTO_FREE char *path = cs_path_join(dir, "adapter_config.json");
+    if (!path || !cs_path_exists(path)) return path ? CS_OK : CS_ERR_MEMORY;
+    return cs_fail(CS_ERR_INPUT,
+                   "%s: a LoRA adapter or another of the peft library, which is not a whole model; "
+                   "merge it into its model with merge_and_unload(), save that with "
+                   "save_pretrained() and give its directory",
+                   path);
 }
 
 /* Which of two architectures with their own code the tensors are of, and which parts they have: the
@@ -498,7 +494,7 @@ static cs_status open_weights(const char *dir, const char *path, json_t *json, b
     w->index = cs_path_join(dir, "model.safetensors.index.json");
     cs_status status =
         w->dir && w->index ? cs_model_config_parse(path, json, &w->config) : CS_ERR_MEMORY;
-    if (status == CS_OK) status = refuse_adapter(dir);
+    if (status == CS_OK) status = cs_model_refuse_adapter(dir);
     if (status == CS_OK && (status = cs_safetensors_open_model(dir, &w->file)) == CS_OK &&
         (status = cs_safetensors_verify(w->file)) == CS_OK) {
         w->bare = is_bare(w->file, w->config.arch);

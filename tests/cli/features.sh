@@ -122,8 +122,11 @@ test_notes_of_published_files() {
         says "the model's own code (auto_map) is not run; the model is read as gpt2" && cmp plain/layer-2.npy more/layer-2.npy || { fail "${why:-states}"; return 1; }
     sed -i 's/"hidden_size": 10/"hidden_size": 11/' other/config.json && refuses 3 "'hidden_size' is 11, but under its other name" "$COSPEC" features other texts.npy -o no || return 1
     rm other/config.json && cp "$golden/gpt2/config.json" other && echo '{"peft_type": "LORA"}' > other/adapter_config.json &&
-        refuses 3 "adapter_config.json: LoRA and other adapters are not supported; merge it" "$COSPEC" features other texts.npy -o no || return 1
-    mkdir lora && mv other/adapter_config.json lora && refuses 3 "lora: not a model directory: no config.json, only adapter_config.json" "$COSPEC" features lora texts.npy -o no
+        refuses 3 "other/adapter_config.json: a LoRA adapter or another of the peft library, which is not a whole model; merge it" "$COSPEC" features other texts.npy -o no || return 1
+    mkdir lora && mv other/adapter_config.json lora && cp other/model.safetensors lora/adapter_model.safetensors && echo 'a text' > text.txt || return 1
+    for command in "features lora texts.npy -o no" "perplexity lora text.txt" "probe lora text.txt" "compare lora text.txt -o no" "generate lora" "train --corpus text.txt --objective ar --init-from lora -o no" "finetune lora text.txt"; do
+        refuses 3 "lora/adapter_config.json: a LoRA adapter or another of the peft library" "$COSPEC" $command || return 1
+    done
 }
 
 # The texts that the encoder reads with a decoder's text: the same text, another, one for each, nothing.
