@@ -168,8 +168,10 @@ static cs_status take_cloze(const cs_args *args, session *s)
     if (status == CS_OK && of_pictures(s)) status = cs_fail(CS_ERR_USAGE, "--template needs texts");
     const int32_t mask = causal ? -1 : s->from.model.config.ids.mask;
     if (status == CS_OK && !causal && (mask < 0 || !cs_kind_masks(kind->kind)))
-        status = cs_fail(CS_ERR_USAGE, "--template: %s (%s) has no mask token to fill", s->from.dir,
-                         cs_kind_name(kind->kind));
+        status =
+            cs_fail(CS_ERR_USAGE, "--template: %s (%s) has no mask token to fill%s", s->from.dir,
+                    cs_kind_name(kind->kind),
+                    cs_kind_masks(kind->kind) ? "; --mask-token names that of a tokenizer" : "");
     if (status == CS_OK)
         status = cs_cloze_read(template, cs_args_text(args, "verbalisers"), s->from.tokenizer,
                                &s->task.train.text, mask, &s->cloze);

@@ -70,7 +70,8 @@ static cs_status check_model(const drawing *d)
                        "the model has no mask token; --mask-token names that of a tokenizer");
     }
     if (d->begins > o->around.befores && (c->ids.bos < 0 || c->ids.bos >= c->shape.vocab)) {
-        return cs_fail(CS_ERR_USAGE, "the model has no begin token");
+        return cs_fail(CS_ERR_USAGE,
+                       "the model has no begin token; --bos-token names that of a tokenizer");
     }
     if (o->kind == CS_KIND_TWO_STREAM && d->begins + d->ends > 0) {
         return cs_fail(CS_ERR_USAGE,

@@ -140,7 +140,8 @@ static cs_status check_kind(const cs_perplexity_options *o, const cs_model_confi
                        "the model has no mask token; --mask-token names that of a tokenizer");
     }
     if (begins && c->ids.bos < 0) {
-        return cs_fail(CS_ERR_USAGE, "the model has no begin token");
+        return cs_fail(CS_ERR_USAGE,
+                       "the model has no begin token; --bos-token names that of a tokenizer");
     }
     if (o->kind == CS_KIND_MAE && o->around.befores + o->around.afters > cs_model_config_extra(c)) {
         return cs_fail(CS_ERR_USAGE, "mae-lm models do not support special tokens around a text");

@@ -27,10 +27,10 @@ static cs_status add_text(const cs_labelled_text *texts, int64_t i, const char *
     const int32_t *id = encoder->count > 0 ? encoder->id : &unknown;
     int64_t count = encoder->count > 0 ? encoder->count : 1;
     if (status == CS_OK && *id < 0)
-        status = cs_fail(
-            CS_ERR_INPUT,
-            "%s: example %lld, \"%.60s\", has no tokens, and the tokenizer has no unknown token",
-            texts->path, (long long)i, text);
+        status = cs_fail(CS_ERR_INPUT,
+                         "%s: example %lld, \"%.60s\", has no tokens, and the tokenizer has no "
+                         "unknown token; --unk-token names one",
+                         texts->path, (long long)i, text);
     if (status == CS_OK)
         status =
             cs_reserve(&corpus->token, capacity, corpus->tokens + count, sizeof *corpus->token);

@@ -421,7 +421,8 @@ static cs_status first_position(const cs_model_config *c, size_t *at)
     const cs_arch_row *row = cs_arch_row_of(c->arch);
     if (row->behind_pad && c->ids.pad < 0) {
         return cs_fail(CS_ERR_USAGE,
-                       "%s needs a padding token, because its positions start after it",
+                       "%s needs a padding token, because its positions start after it; "
+                       "--pad-token names that of a tokenizer, pad_token_id of config.json its id",
                        cs_arch_name(c->arch));
     }
     int64_t offset = row->behind_pad ? c->ids.pad + 1 : row->plain.position.offset;

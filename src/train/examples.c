@@ -87,7 +87,8 @@ static cs_status join(const cs_corpus *corpus, const cs_examples_options *option
                       cs_examples *e)
 {
     if (options->end_token < 0) {
-        return cs_fail(CS_ERR_USAGE, "packing needs a tokenizer with an end token");
+        return cs_fail(CS_ERR_USAGE,
+                       "packing needs a tokenizer with an end token; --eos-token names it");
     }
     if (corpus->real_width > 0) {
         return cs_fail(

@@ -247,7 +247,9 @@ static cs_status choose_form(work *w)
     cs_text_form *f = &w->form;
     if (status != CS_OK || !o->causal || f->piece[f->count - 1].token >= 0) return status;
     if (eos < 0 || f->count == CS_TEXT_PIECES) {
-        return cs_fail(CS_ERR_USAGE, "the tokenizer has no end token, which a context needs");
+        return cs_fail(
+            CS_ERR_USAGE,
+            "the tokenizer has no end token, which a context needs; --eos-token names it");
     }
     f->piece[f->count++] = (cs_text_piece){eos, f->piece[f->count - 1].type};
     return CS_OK;

@@ -169,6 +169,10 @@ test_roles_of_tokens() {
     t=tok/tokenizer.json roles="--mask-token <hide> --pad-token <fill> --bos-token <begin> --eos-token <stop>"
     trains() { "$COSPEC" train --corpus c.tsv --tokenizer $t --objective masked --steps 2 --width 16 --layers 1 --heads 2 --batch 8 --max-length 16 --arch bert -o "$@"; }
     refuses 2 "--mask-token names that of a tokenizer" trains no && exits 0 trains m $roles && grep -q '"mask_id": 3' m/config.json && grep -q '"pad_token_id": 1' m/config.json && grep -q '"mask_token": "<hide>"' m/tokenizer_config.json || { fail "${why:-$(cat m/config.json)}"; return 1; }
+    # the message about each role names its option
+    refuses 2 "needs a padding token, because its positions start after it; --pad-token names that of a tokenizer" "$COSPEC" train --corpus c.tsv --tokenizer $t --objective masked --mask-token '<hide>' --arch roberta --steps 1 -o no &&
+        refuses 2 "with an end token; --eos-token names it" trains no --mask-token '<hide>' --pack &&
+        refuses 2 "no begin token, which this objective needs; --bos-token names" "$COSPEC" train --corpus c.tsv --tokenizer $t --objective ar --empty-prefix shared --steps 1 -o no || return 1
     refuses 2 "mask token: the tokenizer has no token '<hid>'; its special tokens are <begin>, <fill>, <stop>, <hide>" trains no --mask-token '<hid>' &&
         refuses 2 "--pad-token needs --tokenizer FILE.json" "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:1 --pad-token x -o no &&
         refuses 2 "--mask-token does not apply to 'tokenize encode'" "$COSPEC" tokenize encode $t c.tsv --mask-token '<hide>' || return 1
