@@ -86,7 +86,7 @@ TEST_IN_DIR(images_are_resized_and_cropped)
     cs_free(out.pixel);
 }
 
-/* What stands for absent keys, by the class that the file names, or else by the architecture. */
+/* Absent keys have the values of the class that the file names, or else of the architecture. */
 TEST_IN_DIR(absent_keys_have_the_values_of_the_class)
 {
     static const struct {

@@ -27,11 +27,10 @@ static const char *const FILLER[] = {"model", "mean", "gaussian"};
 static const struct {
     const char *name, *definition;
 } SCORE[] = {
-    {"l2", "mean squared error of the values of hidden patches as predicted (not clipped to the "
-           "range of pixels)"},
+    {"l2", "mean squared error of the values of hidden patches (pixels clipped to their range)"},
     {"psnr", "10 log10(peak^2 / l2), decibels"},
     {"ssim", "structural similarity of the whole picture (Wang et al. 2004), 11 x 11 windows, of "
-             "values as predicted: not clipped to the range of pixels"},
+             "values (pixels clipped to their range)"},
     {"perceptual", "mean over layers and patches of the squared distance of unit states of the "
                    "classifier --perceptual (not LPIPS)"}};
 
@@ -253,6 +252,14 @@ static cs_status fit(study *s)
 
 /* --- scores ----------------------------------------------------------------------------------- */
 
+/* Predictions of pixels become what the sheet shows. Real values have no range. */
+static void clip(const study *s, const int32_t *group, float *made)
+{
+    for (int64_t j = 0; j < s->width && !s->images->value; ++j) {
+        if (group[j / s->reader->values] > 0) made[j] = fminf(fmaxf(made[j], 0), 1);
+    }
+}
+
 static cs_status score_one(void *ctx, int64_t i)
 {
     const study *s = ctx;
@@ -269,6 +276,7 @@ static cs_status score_one(void *ctx, int64_t i)
             cs_fill(CS_PICTURE_SCORES, (double)NAN, score);
             continue;
         }
+        clip(s, group, s->made[f] + i * s->width);
         for (int64_t j = 0; j < s->width; ++j) {
             const int64_t at = i * s->width + j;
             const double e = (double)s->made[f][at] - (double)s->truth[at];

@@ -10,8 +10,8 @@
  *                  10^-4 .. 10 times the mean variance with the least l2 on 1 / 8 (at most 64) of
  *                  them, which mu and C leave out. Above 4096 values C is that of at most 1024 of
  *                  them (linear_fill.h).
- * Scores of an image, in units of its values (pixels in [0, 1]), of predictions that are not clipped
- * to that range; the sheet shows them clipped:
+ * Scores of an image, in units of its values. Predictions of pixels are clipped to [0, 1], in scores
+ * and on the sheet; those of a corpus of real values are not clipped in scores:
  *   l2             mean squared error of the values of hidden patches
  *   psnr           10 log10(peak^2 / l2), peak 1, or the range of the training values for a
  *                  real-valued corpus; infinite if l2 is 0

@@ -56,6 +56,10 @@ test_preprocessing() {
     echo '{"do_normalize": true, "image_mean": [0.5], "image_std": [0.25]}' > a/preprocessor_config.json
     exits 0 "$COSPEC" features a p -o normal && ! cmp -s none/layer-2.npy normal/layer-2.npy || { fail "${why:-the mean is ignored}"; return 1; }
     exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.5 -o r || return 1
+    # predictions far outside of the range of pixels are scored as they are drawn: clipped
+    echo '{"rescale_factor": 1e-6, "do_normalize": false}' > a/preprocessor_config.json
+    exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.5 -o clipped && awk -F, '$1 == "model" && $2 == "l2" { n++; bad += !($4 > 0 && $4 <= 1) } END { exit !(n == 1 && !bad) }' clipped/reconstruct.csv || { fail "${why:-$(cat clipped/reconstruct.csv)}"; return 1; }
+    echo '{"do_normalize": true, "image_mean": [0.5], "image_std": [0.25]}' > a/preprocessor_config.json
     mkdir q && awk 'BEGIN { printf "P5 12 10 255\n"; for (k = 0; k < 120; k++) printf "%c", 65 + k % 60 }' > q/1.pgm
     exits 0 "$COSPEC" features a q -o sized && grep -q 'images of 10 x 12 are read as 8 x 8, as preprocessor_config.json' err || { fail "$(cat err)"; return 1; }
     echo '{"do_pad": true}' > a/preprocessor_config.json
