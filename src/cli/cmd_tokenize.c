@@ -119,9 +119,10 @@ static const cs_opt *const tokenize_groups[] = {tokenize_options, picture_option
 static const struct {
     const char *name, *takes;
 } verb_options[] = {
-    {"train", "model vocab min-frequency special add-prefix-space split patch codes width layers "
-              "heads steps batch lr corpus whole-file "
-              "label-column text-column test-share format label-field text-field invalid"},
+    {"train",
+     "model vocab min-frequency special add-prefix-space split patch codes size crop width layers "
+     "heads steps batch lr corpus whole-file "
+     "label-column text-column test-share format label-field text-field invalid"},
     {"encode", "add-special"},
     {"decode", "skip-special"},
     {"stats", "split corpus whole-file label-column text-column test-share format label-field "
@@ -297,8 +298,8 @@ static cs_status run_train(cs_args *args)
         cs_status claimed = cs_output_claim(args, "codes.safetensors train.json train.csv");
         return claimed == CS_OK ? train_pictures(args) : claimed;
     }
-    cs_status status =
-        cs_args_refuse(args, "patch codes width layers heads steps batch lr", "needs pictures");
+    cs_status status = cs_args_refuse(
+        args, "patch codes size crop width layers heads steps batch lr", "needs pictures");
     if (status == CS_OK) status = cs_output_claim(args, "tokenizer.json train.json train.csv");
     if (status == CS_OK)
         status = strcmp(model, "bpe") == 0 ? train_bpe(args, &t) : train_words(args, model, &t);

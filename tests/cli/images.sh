@@ -159,4 +159,14 @@ test_streaming_gives_the_same_bits() {
     cmp nll-p nll-p.npy && [ -s nll-p ] || fail "perplexities differ"
 }
 
+# A tokenizer of images of various sizes; --help lists no option that the program refuses.
+test_tokenizer_of_various_sizes() {
+    mkdir -p p/train p/val && printf 'P5 4 6 255\n\001\002\003\004\011\022\033\044\101\102\103\104\201\202\203\204\301\302\303\304\311\322\333\344' > p/train/1.pgm &&
+        printf 'P5 2 3 255\n\001\202\003\104\005\006' > p/val/2.pgm || return 1
+    refuses 3 "all pictures must have the same size; give --size and --crop" "$COSPEC" tokenize train --model kmeans --corpus p --patch 2 --codes 2 -o t || return 1
+    exits 0 "$COSPEC" tokenize train --model kmeans --corpus p --size 8 --crop 8 --patch 2 --codes 2 -o t && grep -q 'images of various sizes are read as 8 x 8' err || { fail "${why:-$(cat err)}"; return 1; }
+    printf 'a b c\n' > t.txt
+    refuses 2 "--size needs pictures" "$COSPEC" tokenize train --corpus t.txt --size 8 -o u
+}
+
 run_tests
