@@ -47,7 +47,10 @@ bool flip_is_free(const char *key)
         "no_rope_layer_interval", /* no_rope_layers says it */
         "sliding_window_pattern", /* layer_types says them */
         "_sliding_window_pattern",
-        "max_window_layers"};
+        "max_window_layers",
+        "output_router_logits",
+        "router_aux_loss_coef",
+        "router_jitter_noise"};
     bool free_key = cs_has_suffix(key, "dropout") || cs_has_suffix(key, "dropout_rate") ||
                     cs_has_suffix(key, "_prob") || cs_has_suffix(key, "_pdrop");
     for (size_t i = 0; i < sizeof free_keys / sizeof *free_keys; ++i) {

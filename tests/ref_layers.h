@@ -410,3 +410,59 @@ static cs_status ref_gate_back(const cs_run *run, const cs_op *op)
     }
     return CS_OK;
 }
+
+/* --- experts ---------------------------------------------------------------------------------- */
+
+/* The number of experts before e in the order of their scores. */
+static int64_t ref_experts_before(const cs_real *score, int64_t experts, int64_t e)
+{
+    int64_t before = 0;
+    for (int64_t i = 0; i < experts; ++i) {
+        before += score[i] > score[e] || (i < e && !(score[i] < score[e]));
+    }
+    return before;
+}
+
+static cs_status ref_experts(const cs_run *run, const cs_op *op)
+{
+    const cs_op_experts *o = &op->experts;
+    const ref_matrix x = ref_of(run, o->x.tensor), z = ref_of(run, o->scores.tensor),
+                     in = ref_of(run, o->in.tensor), out = ref_of(run, o->out.tensor),
+                     y = ref_of(run, o->y);
+    for (int64_t r = 0; r < x.rows; ++r) {
+        const cs_real *row = x.x + r * x.ld, *score = z.x + r * z.ld;
+        cs_real sum = 0;
+        for (int64_t e = 0; e < z.cols; ++e) {
+            const bool counts = !o->normalised || ref_experts_before(score, z.cols, e) < o->chosen;
+            sum += counts ? (cs_real)exp(score[e]) : 0;
+        }
+        for (int64_t c = 0; c < y.cols; ++c) {
+            y.x[r * y.ld + c] = 0;
+        }
+        for (int64_t e = 0; e < z.cols; ++e) {
+            for (int64_t u = 0; u < out.cols && ref_experts_before(score, z.cols, e) < o->chosen;
+                 ++u) {
+                const cs_real *a = in.x + (2 * e * out.cols + u) * in.ld, *b = a + out.cols * in.ld;
+                cs_real of_a = 0, of_b = 0;
+                for (int64_t i = 0; i < x.cols; ++i) {
+                    of_a += a[i] * row[i];
+                    of_b += b[i] * row[i];
+                }
+                const cs_real unit =
+                    (cs_real)exp(score[e]) / sum * ref_activate(o->act, of_a) * of_b;
+                for (int64_t c = 0; c < y.cols; ++c) {
+                    y.x[r * y.ld + c] += unit * out.x[(e * y.cols + c) * out.ld + u];
+                }
+            }
+        }
+    }
+    return CS_OK;
+}
+
+/* No graph with experts is trained. */
+static cs_status ref_experts_back(const cs_run *run, const cs_op *op)
+{
+    (void)run;
+    (void)op;
+    return cs_fail(CS_ERR_USAGE, "experts have no gradient");
+}

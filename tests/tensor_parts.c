@@ -105,7 +105,7 @@ static void grouped(cs_tensor_net *net, const void *setting)
 typedef struct {
     double cap, p;
     int64_t kv_heads, window;
-    bool slopes, relative;
+    bool slopes, relative, plane;
 } score_setting;
 
 /* Scores through a cap, decreasing with the distance, or both with relative positions. */
@@ -121,6 +121,7 @@ static void scores(cs_tensor_net *net, const void *setting)
                                     .lim = at,
                                     .table = s->slopes     ? cs_net_frozen(net, "slope", 1, 6)
                                              : s->relative ? cs_net_param(net, "table", 4, 6)
+                                             : s->plane    ? cs_net_param(net, "table", 8, 6)
                                                            : CS_NONE,
                                     .pos_q = at,
                                     .pos_k = at,
@@ -219,6 +220,8 @@ const cs_tensor_case cs_tensor_part_cases[] = {
      &(const score_setting){.cap = 0.7, .p = 0.2, .kv_heads = 2, .window = 3}},
     {"attention, capped, relative", NULL, scores,
      &(const score_setting){.cap = 0.5, .kv_heads = 3, .relative = true}},
+    {"attention, distances in a plane", NULL, scores,
+     &(const score_setting){.kv_heads = 6, .plane = true}},
     {"attention, slopes", NULL, scores, &(const score_setting){.kv_heads = 6, .slopes = true}},
     {"attention, slopes, dropout", NULL, scores,
      &(const score_setting){.p = 0.2, .kv_heads = 2, .slopes = true}},

@@ -57,6 +57,20 @@ TEST_IN_DIR(models_of_images_come_back)
     come_back(state, "tests/golden/pictures");
 }
 
+/* Mixtures of experts are read alone. */
+TEST(experts_are_not_trained)
+{
+    const cs_network_options options = {
+        .loss = CS_LOSS_CROSS_ENTROPY, .training = true, .batch = 1, .length = 4, .predictions = 1};
+    cs_network network = {0};
+    AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
+    AUTO_OK(cs_model, model, cs_model_read("tests/golden/models/mixtral", backend, false, &model));
+    assert_fails(cs_network_build(&model, &options, &network), CS_ERR_USAGE,
+                 "mixtral can be read, but neither trained nor fine-tuned");
+    assert_fails(cs_model_config_tunes(&model.config), CS_ERR_USAGE,
+                 "mixtures of experts are read, but not fine-tuned");
+}
+
 /* The images of a model of images and texts: its vision_config, and no tensor of the text tower. */
 TEST_IN_DIR(towers_of_clip_come_back)
 {

@@ -320,7 +320,8 @@ TEST(test_refused_files)
     assert_refused("model_type", json_string("xlnet"),
                    "dir/config.json: unknown architecture 'xlnet'");
     assert_refused("model_type", json_string("xlnet"), "(rows x width): cospec rank");
-    assert_refused("model_type", json_string("bart"), "beit). Export the hidden states");
+    assert_refused("model_type", json_string("bart"), "qwen3_moe). Export the hidden states");
+    assert_refused("model_type", json_string("gpt_oss"), "not supported: attention sinks, clamped");
     assert_refused("model_type", json_string("gpt-neox"), "did you mean gpt_neox? Export");
     assert_refused("model_type", json_string("linear"), "'linear' is not a model_type");
     assert_refused("model_type", NULL, "'model_type' is missing");

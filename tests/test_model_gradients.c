@@ -201,6 +201,8 @@ static int made_by(const cs_op *op)
         return op->rotate.y;
     case CS_OP_GATE:
         return op->gate.y;
+    case CS_OP_EXPERTS:
+        return op->experts.y;
     case CS_OP_ATTENTION:
     case CS_OP_LINEAR_ATTENTION:
         return op->attention.y;

@@ -1,5 +1,6 @@
 /* The fast CPU backend: against the reference with every vector unit of this machine, one result
  * for any number of threads, the error bounds of its functions. */
+#include "backend_ref.h"
 #include "base/threads.h"
 #include "tensor/cpu_private.h"
 #include "tensor_support.h"
@@ -117,6 +118,68 @@ TEST_EACH_UNIT(test_reference)
             fail_msg("%s, clip %d: %s", unit, clip, why);
         }
     }
+}
+
+/* More rows of an expert than the CPU's blocks, and experts of no row. */
+enum { EXPERTS = 7, CHOSEN = 3, UNITS = 11, OF_EXPERTS = 18, EXPERT_ROWS = 3 * 200 };
+
+static void experts(cs_tensor_net *net, const void *normalised)
+{
+    const int rows = cs_net_rows(net, 3, 200), x = cs_net_activation(net, "x", rows, OF_EXPERTS);
+    const cs_experts o = {.scores = cs_net_activation(net, "scores", rows, EXPERTS),
+                          .in = cs_net_param(net, "in", EXPERTS * 2 * UNITS, OF_EXPERTS),
+                          .out = cs_net_param(net, "out", EXPERTS * OF_EXPERTS, UNITS),
+                          .chosen = CHOSEN,
+                          .act = CS_ACT_SILU,
+                          .normalised = *(const bool *)normalised};
+    cs_net_output(net, cs_graph_experts(&net->graph, x, &o));
+}
+
+static void mix_experts(cs_backend *backend, bool normalised, double *y)
+{
+    CS_AUTO_BY(cs_tensor_close, cs_tensor_world) world = {0};
+    const cs_tensor_case c = {.name = "experts", .build_with = experts, .setting = &normalised};
+    cs_tensor_open(&world, &c, backend, false);
+    cs_tensor_poison(&world);
+    cs_tensor_forward(&world);
+    OK(cs_run_get(world.run, world.net.output[0], y));
+}
+
+TEST_EACH_UNIT(test_experts)
+{
+    enum { ITEMS = EXPERT_ROWS * OF_EXPERTS };
+    static double exact[ITEMS], y[2][ITEMS];
+    const char *unit = *state;
+    if (!cs_cpu_kernels_named(unit)) {
+        skip();
+    }
+    AUTO_OK(cs_backend, *ref, cs_backend_ref64(&ref));
+    for (int normalised = 0; normalised < 2; ++normalised) {
+        mix_experts(ref, normalised > 0, exact);
+        for (int threads = 1; threads < 4; threads += 2) {
+            CS_AUTO(cs_backend) *backend = open_cpu(threads, unit);
+            mix_experts(backend, normalised > 0, y[threads / 2]);
+        }
+        assert_memory_equal(y[0], y[1], sizeof *y);
+        assert_each(i, 0, ITEMS, fabs(y[0][i] - exact[i]) < 1e-4);
+        assert_true(ANY(i, 0, ITEMS, fabs(exact[i]) > 10));
+    }
+}
+
+TEST(experts_that_do_not_fit_are_refused)
+{
+    CS_AUTO(cs_graph) graph = {0};
+    cs_graph_init(&graph, true);
+    const int rows = cs_graph_rows(&graph, 1, 4), token = cs_graph_index(&graph, rows, "token"),
+              table = cs_graph_param(&graph, "table", 9, 6, 0, true),
+              x = cs_graph_embed(&graph, CS_NONE, rows, 1, &table, &token);
+    const cs_experts o = {.scores = x, .in = table, .out = table, .chosen = 2};
+    assert_int_equal(cs_graph_experts(&graph, x, &o), CS_NONE);
+    assert_fails(cs_graph_finish(&graph), CS_ERR_USAGE, "experts are not supported in training");
+    graph.training = false;
+    graph.status = CS_OK;
+    assert_int_equal(cs_graph_experts(&graph, x, &o), CS_NONE);
+    assert_fails(cs_graph_finish(&graph), CS_ERR_USAGE, "experts: table is 9 x 6");
 }
 
 TEST_EACH_UNIT(test_large)

@@ -68,7 +68,7 @@ TEST(test_idle_backward)
         for (int list = 0; list < 2; ++list) {
             cases += fails_idle(TRAINED[list], backend, (cs_op_kind)kind);
         }
-        assert_true(cases > 0);
+        assert_true(cases > 0 || kind == CS_OP_EXPERTS); /* never trained */
         backend->backward[kind] = works;
     }
 }

@@ -130,27 +130,6 @@ TEST(states_of_other_classes)
     assert_each(i, 0, 9, (check_states(name[i]), true));
 }
 
-/* The sum of both tables is written and read again, as are factors that joined their matrices. */
-TEST_IN_DIR(beit_is_written_as_read)
-{
-    CS_AUTO(world) w = {0};
-    CS_AUTO(cs_model) again = {0};
-    const char *dir = in_dir(state, "model");
-    world_open_of(&w, "beit");
-    OK(cs_model_write(&w.model, dir));
-    OK(cs_model_read(dir, w.backend, false, &again));
-    const cs_params *a = &w.model.params, *b = &again.params;
-    assert_int_equal(a->count, b->count);
-    for (int64_t i = 0; i < a->count; ++i) {
-        const int64_t items = a->param[i].rows * a->param[i].cols;
-        CS_AUTO_FREE float *x = cs_alloc(2 * items, sizeof *x);
-        assert_non_null(x);
-        OK(cs_params_get(a, i, CS_PARAM_VALUE, x));
-        OK(cs_params_get(b, i, CS_PARAM_VALUE, x + items));
-        assert_memory_equal(x, x + items, (size_t)items * sizeof *x);
-    }
-}
-
 /* A GPU refuses distances in the plane, whatever the model's other parts are. */
 TEST(gpus_refuse_beit)
 {

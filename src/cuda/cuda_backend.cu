@@ -436,6 +436,7 @@ static cs_status refuse(const cs_run *run, const char *what)
     }
 NOT_HERE(rotate, "rotary positions")
 NOT_HERE(gate, "gates")
+NOT_HERE(experts, "mixtures of experts")
 
 template <typename T> static void fill_operations(cs_backend *t)
 {

@@ -72,7 +72,10 @@ bool cs_arch_causal(cs_arch arch)
 cs_status cs_arch_trained(cs_arch arch)
 {
     if (!ROW[arch]->trained) {
-        return cs_fail(CS_ERR_USAGE, "architecture %s can be read and fine-tuned, but not trained",
+        const bool mixes = cs_arch_has_key_at(arch, CS_AT(experts.count));
+        return cs_fail(CS_ERR_USAGE,
+                       mixes ? "architecture %s can be read, but neither trained nor fine-tuned"
+                             : "architecture %s can be read and fine-tuned, but not trained",
                        cs_arch_name(arch));
     }
     return CS_OK;

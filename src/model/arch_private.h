@@ -35,7 +35,8 @@ typedef struct {
     double absent;
 } cs_arch_key;
 
-/* Our name of a parameter without its last word, and theirs. "N": the number of the layer. Theirs
+/* Our name of a parameter without its last word, and theirs. "N": the number of the layer, a second one
+ * that of the expert. Theirs
  * may begin with '/' (without the prefix of the class), '^' (columns of the file are our rows), '%'
  * (its rows are grouped by head of keys: its queries, key, value), '=' (it is the whole name, of a tensor
  * of 1 x rows x columns), '#' (a convolution: rows x channels x patch x patch), '!' (it is the whole

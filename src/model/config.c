@@ -176,7 +176,9 @@ cs_status cs_model_config_tunes(const cs_model_config *config)
     if (config->arch == CS_ARCH_LINEAR) {
         return cs_fail(CS_ERR_USAGE, "architecture linear has no encoder to fine-tune");
     }
-    return CS_OK;
+    return config->experts.count == 0
+               ? CS_OK
+               : cs_fail(CS_ERR_USAGE, "mixtures of experts are read, but not fine-tuned");
 }
 
 bool cs_layer_is_local(const cs_model_config *config, int64_t layer)

@@ -74,7 +74,9 @@
     X(SIGLIP_VISION_MODEL, siglip_vision_model)                                                    \
     X(DINOV2_WITH_REGISTERS, dinov2_with_registers)                                                \
     X(DINOV2, dinov2)                                                                              \
-    X(BEIT, beit)
+    X(BEIT, beit)                                                                                  \
+    X(MIXTRAL, mixtral)                                                                            \
+    X(QWEN3_MOE, qwen3_moe)
 
 #define CS_ARCH_NUMBER(NAME, name) CS_ARCH_##NAME,
 typedef enum { CS_ARCHITECTURES(CS_ARCH_NUMBER) CS_ARCH_COUNT } cs_arch;
@@ -244,6 +246,17 @@ typedef struct {
  * have once a file is read. */
 typedef enum { CS_RELATIVE_ONE, CS_RELATIVE_EACH, CS_RELATIVE_BOTH } cs_relative_tables;
 
+/* Mixtures of experts (mixtral): in their layers a row goes through `chosen` of `count` gated mlps. */
+typedef struct {
+    int64_t count; /* 0: none */
+    int64_t chosen;
+    int64_t inner;
+    /* The weights of those chosen sum to one. */
+    bool normalised;
+    /* Bit l: layer l has one mlp, of shape.inner units. */
+    uint64_t single[CS_MOST_LAYERS / 64];
+} cs_model_experts;
+
 /* How positions enter in addition to their table. */
 typedef struct {
     /* Row of the first position in the table: the id of the padding token + 1 in roberta-*, else 0;
@@ -354,6 +367,7 @@ typedef struct {
     cs_model_scale scale;
     cs_model_attention attention;
     cs_model_position position;
+    cs_model_experts experts;
     cs_model_head head;
     cs_model_picture picture;
     cs_model_training training;
@@ -442,6 +456,8 @@ bool cs_model_config_places(const cs_model_config *config);
 bool cs_layer_is_local(const cs_model_config *config, int64_t layer);
 /* Whether a layer has rotary positions, if the model has them. */
 bool cs_layer_turns(const cs_model_config *config, int64_t layer);
+/* Whether a layer has a mixture of experts. */
+bool cs_layer_mixes(const cs_model_config *config, int64_t layer);
 /* Rows of the table of distances. */
 int64_t cs_distance_rows(const cs_model_config *config);
 /* Relative positions in the plane of an image of h x w patches (BEiT): (2 h - 1) (2 w - 1)
@@ -451,7 +467,7 @@ int64_t cs_plane_buckets(const cs_model_config *config);
 bool cs_arch_causal(cs_arch arch);
 /* CS_ERR_USAGE names an architecture that is read and not trained. */
 cs_status cs_arch_trained(cs_arch arch) CS_MUST_CHECK;
-/* CS_ERR_USAGE if it cannot be fine-tuned: without an encoder. */
+/* CS_ERR_USAGE if it cannot be fine-tuned: without an encoder, or with experts. */
 cs_status cs_model_config_tunes(const cs_model_config *config) CS_MUST_CHECK;
 
 /* config.json: the Hugging Face keys of the architecture; settings that these classes do not have

@@ -153,6 +153,21 @@ static cs_status refuse_key(const char *where, const char *key, cs_arch arch, co
                        cs_arch_name(arch), key));
 }
 
+/* Known types that are refused, and the parts that they need. */
+static cs_status refuse_type(const char *where, const char *type)
+{
+    static const char *const of[][2] = {
+        {"gpt_oss", "attention sinks, clamped gates with biases and mxfp4 weights"}};
+    for (size_t i = 0; type && i < sizeof of / sizeof *of; ++i) {
+        if (strcmp(type, of[i][0]) == 0) {
+            return cs_config_way_round(cs_fail(CS_ERR_INPUT,
+                                               "%s: '%s' needs parts that are not supported: %s",
+                                               where, type, of[i][1]));
+        }
+    }
+    return CS_OK;
+}
+
 /* The architecture: model_type, or what is under "cospec" where that is "cospec". */
 cs_status cs_config_arch(const char *where, const json_t *json, const json_t *ours, cs_arch *out)
 {
@@ -176,7 +191,9 @@ cs_status cs_config_arch(const char *where, const json_t *json, const json_t *ou
         return cs_fail(CS_ERR_INPUT, "%s: '%s' is missing", where,
                        own ? "architecture" : "model_type");
     }
-    cs_status status = cs_arch_by_name(json_string_value(name), out);
+    cs_status status = refuse_type(where, json_string_value(name));
+    if (status != CS_OK) return status;
+    status = cs_arch_by_name(json_string_value(name), out);
     if (status == CS_OK && !own && *out == CS_ARCH_LINEAR)
         status = cs_fail(CS_ERR_INPUT, "'linear' is not a model_type");
     return status == CS_OK ? status : cs_config_way_round(cs_blame(CS_ERR_INPUT, "%s", where));

@@ -15,14 +15,20 @@ const char *cs_hf_prefix(cs_arch arch)
     return cs_arch_row_of(arch)->prefix;
 }
 
-/* Whether `name`, up to `length`, is the pattern with N a number, which *number receives. */
-static bool matches(const char *pattern, const char *name, size_t length, long *number)
+enum { NUMBERS = 2 }; /* of a layer and of an expert */
+
+/* Whether `name`, up to `length`, is the pattern with each N a number, which `number` receives. */
+static bool matches(const char *pattern, const char *name, size_t length, long number[NUMBERS])
 {
     const char *end = name + length;
+    int at = 0;
     for (; *pattern; ++pattern) {
         if (*pattern == 'N') {
             char *after;
-            *number = strtol(name, &after, 10);
+            if (at == NUMBERS) {
+                return false;
+            }
+            number[at++] = strtol(name, &after, 10);
             if (after == name || after > end) {
                 return false;
             }
@@ -62,13 +68,13 @@ static pattern pattern_of(const char *theirs)
     return p;
 }
 
-/* Writes their name of part `part`: prefix, the name with the layer's number in place of a separate
- * N, then the last word. */
-static void spell(const char *prefix, const pattern *p, long number, int part, const char *last,
-                  char name[CS_HF_NAME])
+/* Writes their name of part `part`: prefix, the name with the numbers of layer and expert in place of a
+ * separate N, then the last word. */
+static void spell(const char *prefix, const pattern *p, const long number[NUMBERS], int part,
+                  const char *last, char name[CS_HF_NAME])
 {
     char *to = name, *end = name + CS_HF_NAME;
-    int at = 0; /* part of the braces */
+    int at = 0, next = 0; /* part of the braces, number */
     to += snprintf(to, (size_t)(end - to), "%s", p->outside ? "" : prefix);
     for (const char *c = p->name; *c && end - to > 24; ++c) {
         bool inside = p->open && c > p->open && c < p->close;
@@ -79,8 +85,9 @@ static void spell(const char *prefix, const pattern *p, long number, int part, c
             ++at;
         } else if (!inside || at == part) {
             bool alone = *c == 'N' && (c == p->name || c[-1] == '.') && (c[1] == '.' || !c[1]);
-            to += alone ? snprintf(to, (size_t)(end - to), "%ld", number)
+            to += alone ? snprintf(to, (size_t)(end - to), "%ld", number[next])
                         : snprintf(to, (size_t)(end - to), "%c", *c);
+            next = alone ? NUMBERS - 1 : next;
         }
     }
     if (!p->whole && !p->exact) {
@@ -175,11 +182,11 @@ int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
         strcmp(param->name, "embed.position") == 0 || strcmp(param->name, "embed.type") == 0 ||
         strcmp(param->name, "decoder.mask") == 0 || strcmp(param->name, "decoder.position") == 0;
     size_t length = table ? strlen(param->name) : (size_t)(dot - param->name);
-    long number = 0;
+    long number[NUMBERS] = {0};
     int64_t i = 0;
     const cs_arch_tensor *row;
     while ((row = cs_arch_tensor_at(config->arch, i++)) &&
-           (!matches(row->ours, param->name, length, &number) || is_of_others(config, row))) {
+           (!matches(row->ours, param->name, length, number) || is_of_others(config, row))) {
     }
     if (!row) {
         piece[0] = (cs_hf_piece){.rows = param->rows, .cols = param->cols};
@@ -193,7 +200,7 @@ int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
     }
     const char *ours = row->ours, *last = bias ? "bias" : "weight";
     pattern p = pattern_of(row->theirs);
-    number = mix ? 2 * number + (strstr(param->name, ".mlp.") != NULL) : number; /* of a sublayer */
+    if (mix) number[0] = 2 * number[0] + (strstr(param->name, ".mlp.") != NULL); /* of a sublayer */
     const int64_t kv_heads =
         config->shape.kv_heads > 0 ? config->shape.kv_heads : config->shape.heads;
     int64_t rows = vector ? param->cols : param->rows, first = 0;
@@ -233,6 +240,20 @@ int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
         return 2;
     }
     return p.parts;
+}
+
+bool cs_hf_part(const cs_model_config *config, const cs_param *param, int64_t e,
+                char name[CS_HF_NAME], cs_param *part)
+{
+    static const char all[] = ".mlp.experts.";
+    const char *at = strstr(param->name, all);
+    *part = *param;
+    if (!at) return e == 0;
+    (void)snprintf(name, CS_HF_NAME, "%.*s.mlp.expert.%lld.%s", (int)(at - param->name),
+                   param->name, (long long)e, at + sizeof all - 1);
+    part->name = name;
+    part->rows = param->rows / config->experts.count;
+    return e < config->experts.count;
 }
 
 bool cs_hf_stored(const cs_model_config *config, const cs_param *param)

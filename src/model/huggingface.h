@@ -39,6 +39,11 @@ typedef struct {
 int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
                  cs_hf_piece piece[CS_HF_PIECES]);
 
+/* The parameters that files have in place of one: matrix e of those of experts, e = 0, 1, ..., which lie
+ * one below the other; else the parameter itself. false: no more. name: memory for its name. */
+bool cs_hf_part(const cs_model_config *config, const cs_param *param, int64_t e,
+                char name[CS_HF_NAME], cs_param *part);
+
 /* "transformer.", "roberta." ...: files of the bare model lack it. Empty if there is none. */
 const char *cs_hf_prefix(cs_arch arch);
 

@@ -37,7 +37,8 @@ static bool is_basic(const cs_model_config *c)
            !c->layer.no_gain && !c->layer.inner_norm && !c->layer.mixed && !c->attention.gated &&
            !c->attention.inner_norm && !c->head.norm &&
            c->position.relative_tables == CS_RELATIVE_ONE &&
-           (c->position.relative_buckets == 0 || c->position.relative_distance > 0);
+           (c->position.relative_buckets == 0 || c->position.relative_distance > 0) &&
+           c->experts.count == 0;
 }
 
 /* ALiBi's slopes (Press et al. 2022): 2^(-8 i / n), i = 1 .. n, for n the power of two not above the

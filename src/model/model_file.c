@@ -236,21 +236,31 @@ static cs_status join_tables(const weights *w, const cs_param *p, float *param)
     return status;
 }
 
-/* One parameter; NULL: checks its tensors alone. */
-static cs_status read_param(const weights *w, const cs_param *p, float *param)
+/* Some programs store the one matrix of tied embeddings under the name of the output's. */
+static void allow_output_name(const weights *w, const cs_param *p, cs_hf_piece *piece)
 {
-    cs_hf_piece piece[CS_HF_PIECES], output[CS_HF_PIECES];
-    int count = cs_hf_pieces(&w->config, p, piece);
-    cs_status status = CS_OK;
-    if (w->config.head.tied && strcmp(p->name, "embed.token") == 0 && !piece[0].other[0]) {
-        /* Some programs store the one matrix of tied embeddings under the name of the output's. */
+    if (w->config.head.tied && strcmp(p->name, "embed.token") == 0 && !piece->other[0]) {
+        cs_hf_piece output[CS_HF_PIECES];
         const cs_param named = {
             .name = (char[]){"output.weight"}, .rows = p->rows, .cols = p->cols};
         (void)cs_hf_pieces(&w->config, &named, output);
-        (void)snprintf(piece[0].other, sizeof piece[0].other, "%s", output[0].name);
+        (void)snprintf(piece->other, sizeof piece->other, "%s", output[0].name);
     }
-    for (int i = 0; i < count && status == CS_OK; ++i) {
-        status = read_piece(w, &piece[i], param);
+}
+
+/* One parameter; NULL: checks its tensors alone. */
+static cs_status read_param(const weights *w, const cs_param *p, float *param)
+{
+    char name[CS_HF_NAME];
+    cs_param part;
+    cs_status status = CS_OK;
+    for (int64_t e = 0; cs_hf_part(&w->config, p, e, name, &part); ++e) {
+        cs_hf_piece piece[CS_HF_PIECES];
+        const int count = cs_hf_pieces(&w->config, &part, piece);
+        allow_output_name(w, &part, piece);
+        for (int i = 0; i < count && status == CS_OK; ++i) {
+            status = read_piece(w, &piece[i], param ? param + e * part.rows * part.cols : NULL);
+        }
     }
     if (status == CS_OK && param && w->config.scale.layer) status = join_factors(w, p, param);
     if (status == CS_OK && param && w->config.position.relative_tables == CS_RELATIVE_BOTH)

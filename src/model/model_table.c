@@ -75,6 +75,7 @@ static void add_constant(table *t, int64_t cols, const char *name)
 typedef struct {
     int64_t width, inner, queries, keys; /* of a row: in all heads, of keys and of values */
     bool self, cross, plain;             /* plain: no norm before attention */
+    bool mixes;                          /* experts */
 } layer_shape;
 
 static void add_layer(table *t, const char *prefix, layer_shape s)
@@ -129,6 +130,13 @@ static void add_layer(table *t, const char *prefix, layer_shape s)
     }
     if (!c->layer.one_norm && c->layer.entry != CS_ENTRY_PLAIN) {
         add_norm(t, s.width, prefix, "mlp.norm");
+    }
+    if (s.mixes) {
+        const cs_model_experts *x = &c->experts;
+        add_linear(t, x->count, s.width, false, prefix, "mlp.router");
+        add_linear(t, x->count * 2 * x->inner, s.width, false, prefix, "mlp.experts.in");
+        add_linear(t, x->count * s.width, x->inner, false, prefix, "mlp.experts.out");
+        return;
     }
     add_linear(t, (c->layer.gated ? 2 : 1) * s.inner, s.width, c->layer.mlp_bias, prefix, "mlp.in");
     if (c->layer.inner_norm) {
@@ -302,6 +310,7 @@ cs_status cs_model_table(const cs_model_config *config, cs_params *params)
                                 .queries = cs_head_width(c) * c->shape.heads,
                                 .keys = cs_key_width(c),
                                 .self = true,
+                                .mixes = cs_layer_mixes(c, l),
                                 .plain = c->layer.entry == CS_ENTRY_PLAIN ||
                                          (cs_least(l, layers - 1) == 0 &&
                                           c->layer.entry == CS_ENTRY_FIRST_PLAIN)});

@@ -1,6 +1,7 @@
 /* A model written as a directory: model.safetensors and config.json in Hugging Face form
  * (huggingface.h), with codes and preprocessing of images where it has them. */
 #include "base/auto.h"
+#include "base/ints.h"
 #include "base/mem.h"
 #include "image/codes.h"
 #include "io/file.h"
@@ -17,21 +18,25 @@ static cs_status put_all(const cs_model *model, cs_safetensors_writer *writer)
     cs_status status = param && file ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < model->params.count && status == CS_OK; ++i) {
         cs_hf_piece piece[CS_HF_PIECES];
+        char name[CS_HF_NAME];
+        cs_param part;
         if (!cs_hf_stored(&model->config, &model->params.param[i])) {
             continue;
         }
         const cs_param *written = &model->params.param[i];
-        int count = cs_hf_pieces(&model->config, written, piece);
         status = cs_params_get(&model->params, i, CS_PARAM_VALUE, param);
         const bool less_one =
             model->config.layer.gain_from_one && cs_has_suffix(written->name, ".gain");
         for (int64_t c = 0; c < written->cols && less_one; ++c) {
             param[c] -= 1;
         }
-        for (int p = 0; p < count && status == CS_OK; ++p) {
-            cs_hf_rearrange(&piece[p], false, param, file);
-            status = cs_safetensors_writer_put(
-                writer, file, piece[p].rows * piece[p].cols * (int64_t)sizeof *file);
+        for (int64_t e = 0; cs_hf_part(&model->config, written, e, name, &part); ++e) {
+            const int count = cs_hf_pieces(&model->config, &part, piece);
+            for (int p = 0; p < count && status == CS_OK; ++p) {
+                cs_hf_rearrange(&piece[p], false, param + e * part.rows * part.cols, file);
+                status = cs_safetensors_writer_put(
+                    writer, file, piece[p].rows * piece[p].cols * (int64_t)sizeof *file);
+            }
         }
     }
     return status;
@@ -40,7 +45,9 @@ static cs_status put_all(const cs_model *model, cs_safetensors_writer *writer)
 static cs_status write_weights(const cs_model *model, const char *path)
 {
     const cs_safetensors_pair format = {"format", "pt"}; /* transformers refuses files without it */
-    int64_t count = 0, capacity = model->params.count * CS_HF_PIECES;
+    const int64_t parts = cs_most(1, model->config.experts.count),
+                  capacity = model->params.count * parts * CS_HF_PIECES;
+    int64_t count = 0;
     CS_AUTO_FREE cs_hf_piece *piece = cs_alloc(capacity, sizeof *piece);
     CS_AUTO_FREE cs_safetensors_entry *entry = cs_calloc(capacity, sizeof *entry);
     cs_safetensors_writer *writer = NULL;
@@ -49,11 +56,16 @@ static cs_status write_weights(const cs_model *model, const char *path)
         if (!cs_hf_stored(&model->config, &model->params.param[i])) {
             continue;
         }
-        int pieces = cs_hf_pieces(&model->config, &model->params.param[i], &piece[count]);
-        for (int p = 0; p < pieces; ++p, ++count) {
-            entry[count].name = piece[count].name;
-            entry[count].dtype = CS_F32;
-            cs_hf_shape(&piece[count], &entry[count].ndim, entry[count].shape);
+        char name[CS_HF_NAME];
+        cs_param part;
+        for (int64_t e = 0; cs_hf_part(&model->config, &model->params.param[i], e, name, &part);
+             ++e) {
+            const int pieces = cs_hf_pieces(&model->config, &part, &piece[count]);
+            for (int p = 0; p < pieces; ++p, ++count) {
+                entry[count].name = piece[count].name;
+                entry[count].dtype = CS_F32;
+                cs_hf_shape(&piece[count], &entry[count].ndim, entry[count].shape);
+            }
         }
     }
     if (status == CS_OK &&

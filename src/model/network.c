@@ -548,6 +548,10 @@ double cs_network_flops(const cs_network *network)
         if (op->kind == CS_OP_LINEAR) {
             const cs_tensor *x = &g->tensor[op->linear.x.tensor];
             sum += 2.0 * (double)x->rows * (double)x->cols * (double)g->tensor[op->linear.y].cols;
+        } else if (op->kind == CS_OP_EXPERTS) { /* three matrices of each expert chosen */
+            const cs_tensor *x = &g->tensor[op->experts.x.tensor];
+            sum += 6.0 * (double)x->rows * (double)op->experts.chosen * (double)x->cols *
+                   (double)g->tensor[op->experts.out.tensor].cols;
         } else if (op->kind == CS_OP_ATTENTION) { /* q k^T, then a v */
             const cs_tensor *q = &g->tensor[op->attention.q.tensor];
             const cs_tensor *k = &g->tensor[op->attention.k.tensor];

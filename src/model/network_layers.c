@@ -348,9 +348,22 @@ static int attend(cs_emitter *e, const cs_layer *layer, int in)
                : made;
 }
 
+static int experts(cs_emitter *e, const cs_layer *layer, int in)
+{
+    const cs_model_config *c = e->config;
+    const cs_experts o = {.scores = cs_emit_linear(e, in, layer->prefix, "mlp.router", CS_ACT_NONE),
+                          .in = weight_of(e, layer->prefix, "mlp.experts.in"),
+                          .out = weight_of(e, layer->prefix, "mlp.experts.out"),
+                          .chosen = c->experts.chosen,
+                          .act = c->layer.activation,
+                          .normalised = c->experts.normalised};
+    return cs_graph_experts(e->graph, in, &o);
+}
+
 static int mlp(cs_emitter *e, const cs_layer *layer, int in)
 {
     const cs_model_config *c = e->config;
+    if (!e->decoder && cs_layer_mixes(c, layer->number)) return experts(e, layer, in);
     int inner = cs_emit_linear(e, in, layer->prefix, "mlp.in",
                                c->layer.gated ? CS_ACT_NONE : c->layer.activation);
     if (c->layer.gated) {

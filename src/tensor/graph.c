@@ -1,9 +1,9 @@
 /* Emitting operations: every emitter checks shapes, makes the outputs and appends one record.
  *
  * The first bad call is kept in the graph and later calls do nothing, so that a network is written
- * without a test after each line. Placement in memory is graph_finish.c.
+ * without a test after each line. Losses are in graph_loss.c, placement in memory in graph_finish.c.
  */
-#include "tensor/graph.h"
+#include "tensor/graph_private.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -11,9 +11,7 @@
 
 #include "base/mem.h"
 
-/* Keeps the first failure; always CS_NONE. */
-static int fail(cs_graph *graph, cs_status status, const char *format, ...) CS_PRINTF(3, 4);
-static int fail(cs_graph *graph, cs_status status, const char *format, ...)
+int cs_graph_fail(cs_graph *graph, cs_status status, const char *format, ...)
 {
     if (graph->status == CS_OK) {
         va_list list;
@@ -31,28 +29,19 @@ static bool grow(cs_graph *graph, void **array, int64_t used, int64_t *work, siz
     bool grown = cs_reserve(array, work, used + 1, size) == CS_OK;
     if (!grown) {
         cs_reason_clear();
-        (void)fail(graph, CS_ERR_MEMORY, "out of memory for a network of %lld parts",
-                   (long long)used + 1);
+        (void)cs_graph_fail(graph, CS_ERR_MEMORY, "out of memory for a network of %lld parts",
+                            (long long)used + 1);
     }
     return grown;
-}
-
-static bool is_tensor(const cs_graph *graph, int id)
-{
-    return id >= 0 && id < graph->tensors;
-}
-
-static const cs_tensor *at(const cs_graph *graph, int id)
-{
-    return &graph->tensor[id];
 }
 
 int cs_graph_rows(cs_graph *graph, int64_t batch, int64_t length)
 {
     if (graph->status != CS_OK) return CS_NONE;
     if (batch < 1 || length < 1 || batch > INT32_MAX / length) {
-        return fail(graph, CS_ERR_USAGE, "a row set of %lld x %lld rows is not in 1 .. 2^31 - 1",
-                    (long long)batch, (long long)length);
+        return cs_graph_fail(graph, CS_ERR_USAGE,
+                             "a row set of %lld x %lld rows is not in 1 .. 2^31 - 1",
+                             (long long)batch, (long long)length);
     }
     if (!grow(graph, (void **)&graph->row_set, graph->row_sets, &graph->row_set_capacity,
               sizeof *graph->row_set)) {
@@ -68,13 +57,13 @@ static int new_tensor(cs_graph *graph, cs_tensor_space space, int row_set, int64
     if (graph->status != CS_OK) return CS_NONE;
     if (row_set != CS_NONE) {
         if (row_set < 0 || row_set >= graph->row_sets) {
-            return fail(graph, CS_ERR_USAGE, "%s: no row set %d", name, row_set);
+            return cs_graph_fail(graph, CS_ERR_USAGE, "%s: no row set %d", name, row_set);
         }
         rows = graph->row_set[row_set].batch * graph->row_set[row_set].length;
     }
     if (rows < 1 || cols < 1 || cols > INT64_MAX / 16 / rows) {
-        return fail(graph, CS_ERR_USAGE, "%s: no matrix has %lld x %lld items", name,
-                    (long long)rows, (long long)cols);
+        return cs_graph_fail(graph, CS_ERR_USAGE, "%s: no matrix has %lld x %lld items", name,
+                             (long long)rows, (long long)cols);
     }
     if (!grow(graph, (void **)&graph->tensor, graph->tensors, &graph->tensor_capacity,
               sizeof *graph->tensor)) {
@@ -142,8 +131,8 @@ int cs_graph_cols(cs_graph *graph, int tensor, int64_t first, int64_t cols)
     if (graph->status != CS_OK) return CS_NONE;
     if (!is_tensor(graph, tensor) || at(graph, tensor)->parent != CS_NONE || first < 0 ||
         cols < 1 || first > at(graph, tensor)->cols - cols) {
-        return fail(graph, CS_ERR_USAGE, "columns %lld .. %lld of tensor %d do not exist",
-                    (long long)first, (long long)(first + cols - 1), tensor);
+        return cs_graph_fail(graph, CS_ERR_USAGE, "columns %lld .. %lld of tensor %d do not exist",
+                             (long long)first, (long long)(first + cols - 1), tensor);
     }
     return view(graph, tensor, first, at(graph, tensor)->rows, cols);
 }
@@ -154,8 +143,8 @@ int cs_graph_param_rows(cs_graph *graph, int tensor, int64_t first, int64_t rows
     if (!is_tensor(graph, tensor) || at(graph, tensor)->space != CS_SPACE_PARAM ||
         at(graph, tensor)->parent != CS_NONE || first < 0 || rows < 1 ||
         first > at(graph, tensor)->rows - rows) {
-        return fail(graph, CS_ERR_USAGE, "rows %lld .. %lld of parameter %d do not exist",
-                    (long long)first, (long long)(first + rows - 1), tensor);
+        return cs_graph_fail(graph, CS_ERR_USAGE, "rows %lld .. %lld of parameter %d do not exist",
+                             (long long)first, (long long)(first + rows - 1), tensor);
     }
     return view(graph, tensor, first * at(graph, tensor)->ld, rows, at(graph, tensor)->cols);
 }
@@ -170,40 +159,34 @@ void cs_graph_keep(cs_graph *graph, int tensor)
 
 /* --- checks ----------------------------------------------------------------------------------- */
 
-/* Checks that the operand exists, in one of two spaces, with these rows and columns (-1: any). */
-static bool takes(cs_graph *graph, const char *what, int id, cs_tensor_space space, int row_set,
-                  int64_t rows, int64_t cols)
+bool cs_graph_takes(cs_graph *graph, const char *what, int id, cs_tensor_space space, int row_set,
+                    int64_t rows, int64_t cols)
 {
     if (graph->status != CS_OK) return false;
     if (!is_tensor(graph, id) || at(graph, id)->space != space) {
-        (void)fail(graph, CS_ERR_USAGE, "%s: tensor %d is not of its kind", what, id);
+        (void)cs_graph_fail(graph, CS_ERR_USAGE, "%s: tensor %d is not of its kind", what, id);
         return false;
     }
     const cs_tensor *t = at(graph, id);
     if ((row_set != CS_NONE && t->row_set != row_set) || (rows >= 0 && t->rows != rows) ||
         (cols >= 0 && t->cols != cols)) {
-        (void)fail(graph, CS_ERR_USAGE, "%s: %s is %lld x %lld, expected %lld x %lld", what,
-                   t->name ? t->name : "a tensor", (long long)t->rows, (long long)t->cols,
-                   (long long)rows, (long long)cols);
+        (void)cs_graph_fail(graph, CS_ERR_USAGE, "%s: %s is %lld x %lld, expected %lld x %lld",
+                            what, t->name ? t->name : "a tensor", (long long)t->rows,
+                            (long long)t->cols, (long long)rows, (long long)cols);
         return false;
     }
     return true;
 }
 
-static bool activation(cs_graph *graph, const char *what, int id, int row_set, int64_t cols)
-{
-    return takes(graph, what, id, CS_SPACE_ACTIVATION, row_set, -1, cols);
-}
-
 static bool row_vector(cs_graph *graph, const char *what, int id, int64_t cols)
 {
-    return id == CS_NONE || takes(graph, what, id, CS_SPACE_PARAM, CS_NONE, 1, cols);
+    return id == CS_NONE || cs_graph_takes(graph, what, id, CS_SPACE_PARAM, CS_NONE, 1, cols);
 }
 
 static bool dropout(cs_graph *graph, const char *what, double p)
 {
     if (!(p >= 0 && p < 1)) {
-        (void)fail(graph, CS_ERR_USAGE, "%s: dropout %g is not in [0, 1)", what, p);
+        (void)cs_graph_fail(graph, CS_ERR_USAGE, "%s: dropout %g is not in [0, 1)", what, p);
     }
     return graph->status == CS_OK;
 }
@@ -225,17 +208,12 @@ static int new_activation(cs_graph *graph, int row_set, int64_t cols, const char
     return id;
 }
 
-static int new_statistic(cs_graph *graph, int row_set, int64_t cols, const char *name)
+int cs_graph_statistic(cs_graph *graph, int row_set, int64_t cols, const char *name)
 {
     return new_tensor(graph, CS_SPACE_STATISTIC, row_set, 1, cols, name);
 }
 
-static cs_operand operand(int id)
-{
-    return (cs_operand){.tensor = id};
-}
-
-static int append(cs_graph *graph, const cs_op *op, int result)
+int cs_graph_append(cs_graph *graph, const cs_op *op, int result)
 {
     if (graph->status != CS_OK ||
         !grow(graph, (void **)&graph->op, graph->ops, &graph->op_capacity, sizeof *graph->op)) {
@@ -256,20 +234,19 @@ static void ask(void *ctx, cs_operand *operand)
     q->wants = q->wants || at(q->graph, operand->tensor)->wants_grad;
 }
 
-/* Makes the output, which wants a gradient where an operand does, and appends; y: its field in op. */
-static int append_output(cs_graph *graph, cs_op *op, int *y, int row_set, int64_t cols,
-                         const char *name)
+int cs_graph_append_output(cs_graph *graph, cs_op *op, int *y, int row_set, int64_t cols,
+                           const char *name)
 {
     question q = {.graph = graph};
     if (graph->status == CS_OK) cs_op_operands(op, ask, &q);
     *y = new_activation(graph, row_set, cols, name, q.wants);
-    return append(graph, op, *y);
+    return cs_graph_append(graph, op, *y);
 }
 
 int cs_graph_linear(cs_graph *graph, int x, int w, int b, cs_activation act)
 {
     if (!activation(graph, "linear", x, CS_NONE, -1) ||
-        !takes(graph, "linear", w, CS_SPACE_PARAM, CS_NONE, -1, at(graph, x)->cols) ||
+        !cs_graph_takes(graph, "linear", w, CS_SPACE_PARAM, CS_NONE, -1, at(graph, x)->cols) ||
         !row_vector(graph, "linear", b, at(graph, w)->rows)) {
         return CS_NONE;
     }
@@ -280,7 +257,7 @@ int cs_graph_linear(cs_graph *graph, int x, int w, int b, cs_activation act)
     op.linear.z = act != CS_ACT_NONE && graph->training
                       ? new_activation(graph, row_set, out, "linear z", false)
                       : CS_NONE;
-    return append_output(graph, &op, &op.linear.y, row_set, out, "linear");
+    return cs_graph_append_output(graph, &op, &op.linear.y, row_set, out, "linear");
 }
 
 int cs_graph_embed(cs_graph *graph, int x, int row_set, int tables, const int *table,
@@ -289,7 +266,7 @@ int cs_graph_embed(cs_graph *graph, int x, int row_set, int tables, const int *t
     cs_op op = {.kind = CS_OP_EMBED, .embed = {.x = operand(x)}};
     int64_t cols = -1;
     if (graph->status == CS_OK && (tables < 1 || tables > CS_EMBED_TABLES))
-        return fail(graph, CS_ERR_USAGE, "embed: %d tables", tables);
+        return cs_graph_fail(graph, CS_ERR_USAGE, "embed: %d tables", tables);
     for (int t = 0; t < CS_EMBED_TABLES; ++t) {
         op.embed.table[t] = operand(CS_NONE);
         op.embed.index[t] = CS_NONE;
@@ -297,9 +274,9 @@ int cs_graph_embed(cs_graph *graph, int x, int row_set, int tables, const int *t
             const bool given = is_tensor(graph, table[t]) &&
                                at(graph, table[t])->space == CS_SPACE_INPUT; /* no gradient */
             const int rows = given ? at(graph, table[t])->row_set : CS_NONE;
-            if (!takes(graph, "embed", table[t], given ? CS_SPACE_INPUT : CS_SPACE_PARAM, rows, -1,
-                       cols) ||
-                !takes(graph, "embed", index[t], CS_SPACE_INDEX, row_set, -1, 1)) {
+            if (!cs_graph_takes(graph, "embed", table[t], given ? CS_SPACE_INPUT : CS_SPACE_PARAM,
+                                rows, -1, cols) ||
+                !cs_graph_takes(graph, "embed", index[t], CS_SPACE_INDEX, row_set, -1, 1)) {
                 return CS_NONE;
             }
             cols = at(graph, table[t])->cols;
@@ -310,17 +287,17 @@ int cs_graph_embed(cs_graph *graph, int x, int row_set, int tables, const int *t
     if (x != CS_NONE && !activation(graph, "embed", x, row_set, cols)) {
         return CS_NONE;
     }
-    return append_output(graph, &op, &op.embed.y, row_set, cols, "embed");
+    return cs_graph_append_output(graph, &op, &op.embed.y, row_set, cols, "embed");
 }
 
 int cs_graph_gather(cs_graph *graph, int x, int row_set, int index)
 {
     if (!activation(graph, "gather", x, CS_NONE, -1) ||
-        !takes(graph, "gather", index, CS_SPACE_INDEX, row_set, -1, 1)) {
+        !cs_graph_takes(graph, "gather", index, CS_SPACE_INDEX, row_set, -1, 1)) {
         return CS_NONE;
     }
     cs_op op = {.kind = CS_OP_GATHER, .gather = {.x = operand(x), .index = index}};
-    return append_output(graph, &op, &op.gather.y, row_set, at(graph, x)->cols, "gather");
+    return cs_graph_append_output(graph, &op, &op.gather.y, row_set, at(graph, x)->cols, "gather");
 }
 
 int cs_graph_add(cs_graph *graph, int a, int b, double p)
@@ -332,14 +309,14 @@ int cs_graph_add(cs_graph *graph, int a, int b, double p)
     cs_op op = {.kind = CS_OP_ADD,
                 .add = {.a = operand(a), .b = operand(b), .p = graph->training ? p : 0}};
     const cs_tensor *like = at(graph, b);
-    return append_output(graph, &op, &op.add.y, like->row_set, like->cols, "add");
+    return cs_graph_append_output(graph, &op, &op.add.y, like->row_set, like->cols, "add");
 }
 
 static bool divides(cs_graph *graph, const char *what, int64_t parts, int64_t cols)
 {
     if (parts < 1 || cols % parts != 0) {
-        (void)fail(graph, CS_ERR_USAGE, "%s: %lld heads do not divide a width of %lld", what,
-                   (long long)parts, (long long)cols);
+        (void)cs_graph_fail(graph, CS_ERR_USAGE, "%s: %lld heads do not divide a width of %lld",
+                            what, (long long)parts, (long long)cols);
     }
     return graph->status == CS_OK;
 }
@@ -354,12 +331,12 @@ int cs_graph_layer_norm(cs_graph *graph, int x, int r, double p, cs_norm norm, i
     const int64_t cols = at(graph, x)->cols, groups = norm.groups > 0 ? norm.groups : 1,
                   gains = norm.each ? cols : cols / groups;
     if (!divides(graph, "layer norm", groups, cols) ||
-        !takes(graph, "layer norm", norm.gain, CS_SPACE_PARAM, CS_NONE, 1, gains) ||
+        !cs_graph_takes(graph, "layer norm", norm.gain, CS_SPACE_PARAM, CS_NONE, 1, gains) ||
         !row_vector(graph, "layer norm", norm.bias, gains)) {
         return CS_NONE;
     }
     if (!(norm.eps > 0)) {
-        return fail(graph, CS_ERR_USAGE, "layer norm: eps %g is not positive", norm.eps);
+        return cs_graph_fail(graph, CS_ERR_USAGE, "layer norm: eps %g is not positive", norm.eps);
     }
     const int row_set = at(graph, x)->row_set;
     bool through = wants_grad(graph, x) || wants_grad(graph, r);
@@ -376,12 +353,12 @@ int cs_graph_layer_norm(cs_graph *graph, int x, int r, double p, cs_norm norm, i
     if (r != CS_NONE) {
         op.layer_norm.s = new_activation(graph, row_set, cols, "residual", through);
     }
-    op.layer_norm.mean = new_statistic(graph, row_set, groups, "mean");
-    op.layer_norm.rstd = new_statistic(graph, row_set, groups, "rstd");
+    op.layer_norm.mean = cs_graph_statistic(graph, row_set, groups, "mean");
+    op.layer_norm.rstd = cs_graph_statistic(graph, row_set, groups, "rstd");
     if (sum) {
         *sum = r != CS_NONE ? op.layer_norm.s : x;
     }
-    return append_output(graph, &op, &op.layer_norm.y, row_set, cols, "layer norm");
+    return cs_graph_append_output(graph, &op, &op.layer_norm.y, row_set, cols, "layer norm");
 }
 
 int cs_graph_rotate(cs_graph *graph, int x, const cs_rotation *o)
@@ -389,14 +366,14 @@ int cs_graph_rotate(cs_graph *graph, int x, const cs_rotation *o)
     const char *what = "rotary positions";
     if (!activation(graph, what, x, CS_NONE, -1) ||
         !divides(graph, what, o->heads, at(graph, x)->cols) ||
-        !takes(graph, what, o->position, CS_SPACE_INDEX, at(graph, x)->row_set, -1, 1) ||
-        !takes(graph, what, o->frequency, CS_SPACE_PARAM, CS_NONE, 1, -1)) {
+        !cs_graph_takes(graph, what, o->position, CS_SPACE_INDEX, at(graph, x)->row_set, -1, 1) ||
+        !cs_graph_takes(graph, what, o->frequency, CS_SPACE_PARAM, CS_NONE, 1, -1)) {
         return CS_NONE;
     }
     const cs_tensor like = *at(graph, x);
     const int64_t turning = (o->longer.table ? 1 : 2) * at(graph, o->frequency)->cols;
     if (turning > like.cols / o->heads) {
-        return fail(graph, CS_ERR_USAGE, "%s: more columns than those of a head", what);
+        return cs_graph_fail(graph, CS_ERR_USAGE, "%s: more columns than those of a head", what);
     }
     cs_op op = {.kind = CS_OP_ROTATE,
                 .rotate = {.x = operand(x),
@@ -406,7 +383,7 @@ int cs_graph_rotate(cs_graph *graph, int x, const cs_rotation *o)
                            .factor = o->factor == 0 ? 1 : o->factor,
                            .longer = o->longer,
                            .pairs = o->pairs}};
-    return append_output(graph, &op, &op.rotate.y, like.row_set, like.cols, what);
+    return cs_graph_append_output(graph, &op, &op.rotate.y, like.row_set, like.cols, what);
 }
 
 int cs_graph_gate(cs_graph *graph, int x, int g, cs_activation act, double inner, double outer)
@@ -420,7 +397,40 @@ int cs_graph_gate(cs_graph *graph, int x, int g, cs_activation act, double inner
         .kind = CS_OP_GATE,
         .gate = {.x = operand(x), .g = operand(g), .act = act, .inner = inner, .outer = outer}};
     const cs_tensor like = *at(graph, x);
-    return append_output(graph, &op, &op.gate.y, like.row_set, like.cols, "gate");
+    return cs_graph_append_output(graph, &op, &op.gate.y, like.row_set, like.cols, "gate");
+}
+
+int cs_graph_experts(cs_graph *graph, int x, const cs_experts *o)
+{
+    const char *what = "experts";
+    if (graph->training) {
+        return cs_graph_fail(graph, CS_ERR_USAGE,
+                             "mixtures of experts are not supported in training");
+    }
+    if (!activation(graph, what, x, CS_NONE, -1) ||
+        !activation(graph, what, o->scores, at(graph, x)->row_set, -1)) {
+        return CS_NONE;
+    }
+    const cs_tensor like = *at(graph, x);
+    const int64_t experts = at(graph, o->scores)->cols;
+    if (!cs_graph_takes(graph, what, o->out, CS_SPACE_PARAM, CS_NONE, experts * like.cols, -1) ||
+        !cs_graph_takes(graph, what, o->in, CS_SPACE_PARAM, CS_NONE,
+                        experts * 2 * at(graph, o->out)->cols, like.cols)) {
+        return CS_NONE;
+    }
+    if (o->chosen < 1 || o->chosen > experts) {
+        return cs_graph_fail(graph, CS_ERR_USAGE, "experts: %lld chosen of %lld",
+                             (long long)o->chosen, (long long)experts);
+    }
+    cs_op op = {.kind = CS_OP_EXPERTS,
+                .experts = {.x = operand(x),
+                            .scores = operand(o->scores),
+                            .in = operand(o->in),
+                            .out = operand(o->out),
+                            .chosen = o->chosen,
+                            .act = o->act,
+                            .normalised = o->normalised}};
+    return cs_graph_append_output(graph, &op, &op.experts.y, like.row_set, like.cols, what);
 }
 
 /* The operands of both kinds of attention: k and v of equal rows, vis by these, lim by `rows` of
@@ -440,13 +450,14 @@ static bool attention_fits(cs_graph *graph, const char *what, int q, int k, int 
     int keys = at(graph, k)->row_set;
     int64_t cols = at(graph, q)->cols, of_keys = cols / o->heads * key_heads(o);
     if (!activation(graph, what, k, keys, of_keys) || !activation(graph, what, v, keys, of_keys) ||
-        !takes(graph, what, o->vis, CS_SPACE_INDEX, keys, -1, 1) ||
-        !takes(graph, what, o->lim, CS_SPACE_INDEX, rows, -1, 1)) {
+        !cs_graph_takes(graph, what, o->vis, CS_SPACE_INDEX, keys, -1, 1) ||
+        !cs_graph_takes(graph, what, o->lim, CS_SPACE_INDEX, rows, -1, 1)) {
         return false;
     }
     if (graph->row_set[keys].batch != graph->row_set[rows].batch) {
-        (void)fail(graph, CS_ERR_USAGE, "%s: batches of %lld and %lld sequences", what,
-                   (long long)graph->row_set[keys].batch, (long long)graph->row_set[rows].batch);
+        (void)cs_graph_fail(graph, CS_ERR_USAGE, "%s: batches of %lld and %lld sequences", what,
+                            (long long)graph->row_set[keys].batch,
+                            (long long)graph->row_set[rows].batch);
     }
     return graph->status == CS_OK;
 }
@@ -483,12 +494,13 @@ static cs_op attention_of(cs_op_kind kind, int q, int k, int v, const cs_attenti
 static bool place_fits(cs_graph *graph, int id, int other, int64_t heads, int64_t cols)
 {
     const cs_tensor *t = is_tensor(graph, id) ? at(graph, id) : NULL;
-    return id == CS_NONE || takes(graph, "distances", id,
-                                  t && t->row_set != CS_NONE ? CS_SPACE_ACTIVATION : CS_SPACE_PARAM,
-                                  CS_NONE, is_tensor(graph, other) ? at(graph, other)->rows : -1,
-                                  t && t->cols < cols                  ? cols / heads
-                                  : t && t->cols > cols && id == other ? 2 * cols
-                                                                       : cols);
+    return id == CS_NONE ||
+           cs_graph_takes(graph, "distances", id,
+                          t && t->row_set != CS_NONE ? CS_SPACE_ACTIVATION : CS_SPACE_PARAM,
+                          CS_NONE, is_tensor(graph, other) ? at(graph, other)->rows : -1,
+                          t && t->cols < cols                  ? cols / heads
+                          : t && t->cols > cols && id == other ? 2 * cols
+                                                               : cols);
 }
 
 int cs_graph_attention(cs_graph *graph, int q, int k, int v, const cs_attention_options *o)
@@ -500,24 +512,24 @@ int cs_graph_attention(cs_graph *graph, int q, int k, int v, const cs_attention_
     int rows = at(graph, q)->row_set, keys = at(graph, k)->row_set;
     int64_t cols = at(graph, q)->cols;
     if (!attention_fits(graph, what, q, k, v, rows, o) || !dropout(graph, what, o->p) ||
-        (o->table != CS_NONE &&
-         !takes(graph, what, o->table, CS_SPACE_PARAM, CS_NONE, o->slopes ? 1 : -1, o->heads)) ||
+        (o->table != CS_NONE && !cs_graph_takes(graph, what, o->table, CS_SPACE_PARAM, CS_NONE,
+                                                o->slopes ? 1 : -1, o->heads)) ||
         ((o->table != CS_NONE || o->window > 0 || o->places) &&
-         (!takes(graph, what, o->pos_q, CS_SPACE_INDEX, rows, -1, 1) ||
-          !takes(graph, what, o->pos_k, CS_SPACE_INDEX, keys, -1, 1))) ||
+         (!cs_graph_takes(graph, what, o->pos_q, CS_SPACE_INDEX, rows, -1, 1) ||
+          !cs_graph_takes(graph, what, o->pos_k, CS_SPACE_INDEX, keys, -1, 1))) ||
         (o->places && (!place_fits(graph, o->place_k, o->place_q, o->heads, cols) ||
                        !place_fits(graph, o->place_q, o->place_k, o->heads, cols)))) {
         return CS_NONE;
     }
     if (graph->training && o->slopes && graph->tensor[o->table].wants_grad) {
-        return fail(graph, CS_ERR_USAGE, "%s: slopes have no gradient here", what);
+        return cs_graph_fail(graph, CS_ERR_USAGE, "%s: slopes have no gradient here", what);
     }
     cs_op op = attention_of(CS_OP_ATTENTION, q, k, v, o);
     op.attention.scale = o->scale == 0 ? 1 / sqrt((double)(cols / o->heads)) : o->scale;
     op.attention.place_scale = o->place_scale == 0 ? op.attention.scale : o->place_scale;
     op.attention.p = graph->training ? o->p : 0;
-    op.attention.lse = new_statistic(graph, rows, o->heads, "lse");
-    return append_output(graph, &op, &op.attention.y, rows, cols, what);
+    op.attention.lse = cs_graph_statistic(graph, rows, o->heads, "lse");
+    return cs_graph_append_output(graph, &op, &op.attention.y, rows, cols, what);
 }
 
 int cs_graph_linear_attention(cs_graph *graph, int q, int k, int v, const cs_attention_options *o)
@@ -528,7 +540,7 @@ int cs_graph_linear_attention(cs_graph *graph, int q, int k, int v, const cs_att
         return CS_NONE;
     }
     if (!is_tensor(graph, o->lim)) {
-        return fail(graph, CS_ERR_USAGE, "%s: no tensor %d of limits", what, o->lim);
+        return cs_graph_fail(graph, CS_ERR_USAGE, "%s: no tensor %d of limits", what, o->lim);
     }
     int rows = at(graph, o->lim)->row_set;
     int64_t cols = at(graph, q)->cols;
@@ -536,67 +548,6 @@ int cs_graph_linear_attention(cs_graph *graph, int q, int k, int v, const cs_att
         return CS_NONE;
     }
     cs_op op = attention_of(CS_OP_LINEAR_ATTENTION, q, k, v, o);
-    op.attention.sum = new_statistic(graph, rows, cols, "sum of queries");
-    return append_output(graph, &op, &op.attention.y, rows, cols, what);
-}
-
-/* Of logits: an activation that no view shares, whose gradient replaces it. */
-static int append_loss(cs_graph *graph, cs_op_kind kind, const char *what, cs_op_loss loss)
-{
-    int z = loss.z.tensor;
-    if (!activation(graph, what, z, CS_NONE, -1)) {
-        return CS_NONE;
-    }
-    cs_tensor *t = &graph->tensor[z];
-    bool spectral = kind == CS_OP_SPECTRAL_LOSS, soft = kind == CS_OP_SOFT_CROSS_ENTROPY;
-    loss.classes = soft ? t->cols : loss.classes;
-    if (loss.classes < 1 || loss.classes > t->cols || t->parent != CS_NONE || t->grad_in_place) {
-        return fail(graph, CS_ERR_USAGE, "%s: %lld classes in a matrix of %lld columns", what,
-                    (long long)loss.classes, (long long)t->cols);
-    }
-    t->grad_in_place = t->wants_grad;
-    /* Rows of every type begin at multiples of 16 bytes: matrix instructions and vector loads want
-     * that of vocabularies too. */
-    t->ld = (t->cols + 7) / 8 * 8;
-    int row_set = t->row_set;
-    if ((loss.target != CS_NONE &&
-         !takes(graph, what, loss.target, CS_SPACE_INDEX, row_set, -1, 1)) ||
-        !takes(graph, what, loss.weight, CS_SPACE_INPUT, row_set, -1, 1) ||
-        (kind != CS_OP_CROSS_ENTROPY &&
-         !takes(graph, what, loss.goal, CS_SPACE_INPUT, spectral ? CS_NONE : row_set,
-                spectral ? 1 : -1, spectral ? loss.classes : t->cols))) {
-        return CS_NONE;
-    }
-    const bool entropy = soft || kind == CS_OP_CROSS_ENTROPY;
-    loss.lse = entropy ? new_statistic(graph, row_set, 1, "lse of logits") : CS_NONE;
-    loss.loss = new_statistic(graph, row_set, 1, "loss");
-    return append(graph, &(cs_op){.kind = kind, .loss = loss}, loss.loss);
-}
-
-int cs_graph_cross_entropy(cs_graph *graph, int z, int64_t classes, int target, int weight)
-{
-    const cs_op_loss loss = {operand(z), target, weight, CS_NONE, CS_NONE, CS_NONE, classes, 0};
-    return append_loss(graph, CS_OP_CROSS_ENTROPY, "cross entropy", loss);
-}
-
-int cs_graph_spectral_loss(cs_graph *graph, int z, int64_t classes, int target, int weight,
-                           int mass, double factor)
-{
-    const cs_op_loss loss = {operand(z), target, weight, mass, CS_NONE, CS_NONE, classes, factor};
-    return append_loss(graph, CS_OP_SPECTRAL_LOSS, "spectral loss", loss);
-}
-
-static cs_op_loss of_goal(int z, int goal, int weight)
-{
-    return (cs_op_loss){operand(z), CS_NONE, weight, goal, CS_NONE, CS_NONE, 1, 0};
-}
-
-int cs_graph_soft_cross_entropy(cs_graph *graph, int z, int goal, int weight)
-{
-    return append_loss(graph, CS_OP_SOFT_CROSS_ENTROPY, "soft targets", of_goal(z, goal, weight));
-}
-
-int cs_graph_squared_error(cs_graph *graph, int z, int goal, int weight)
-{
-    return append_loss(graph, CS_OP_SQUARED_ERROR, "squared error", of_goal(z, goal, weight));
+    op.attention.sum = cs_graph_statistic(graph, rows, cols, "sum of queries");
+    return cs_graph_append_output(graph, &op, &op.attention.y, rows, cols, what);
 }

@@ -73,6 +73,7 @@ typedef struct {
     X(LAYER_NORM, layer_norm, 4)                                                                   \
     X(ROTATE, rotate, 2)                                                                           \
     X(GATE, gate, 2)                                                                               \
+    X(EXPERTS, experts, 4)                                                                         \
     X(ATTENTION, attention, 6)                                                                     \
     X(LINEAR_ATTENTION, linear_attention, 4)                                                       \
     X(CROSS_ENTROPY, cross_entropy, 1)                                                             \
@@ -179,6 +180,19 @@ typedef struct {
     double inner, outer;
 } cs_op_gate;
 
+/* Mixture of experts (Shazeer et al. 2017), in graphs without training. Of E gated mlps each row goes
+ * through the C = `chosen` with the largest p = softmax(scores[r]), of equal ones the first:
+ *   y[r] = sum_e w_e out_e (act(a) b), a and b the halves of in_e x[r],
+ * w_e = p_e, if `normalised` over the sum of the C. x, y: R x I; scores: R x E; in: E times 2 U x I,
+ * out: E times I x U, one below the other. */
+typedef struct {
+    cs_operand x, scores, in, out;
+    int y;
+    int64_t chosen;
+    cs_activation act;
+    bool normalised;
+} cs_op_experts;
+
 /* Softmax attention by rank masks, within each sequence of the batch, for each head h: y[i] = sum_j
  * a[i,j] v[j], a[i,.] = drop_p(softmax_j(scale q[i].k[j] + table[bucket(i,j), h])) over the keys j
  * with vis[j] <= lim[i] and, with a window, |pos_k[j] - pos_q[i]| < window. A row that sees no key
@@ -244,6 +258,7 @@ typedef struct {
         cs_op_layer_norm layer_norm;
         cs_op_rotate rotate;
         cs_op_gate gate;
+        cs_op_experts experts;
         cs_op_attention attention;
         cs_op_loss loss;
         cs_operand operand[CS_MOST_OPERANDS]; /* number given by CS_EACH_OP */
@@ -319,6 +334,13 @@ typedef struct {
 int cs_graph_rotate(cs_graph *graph, int x, const cs_rotation *rotation);
 /* g CS_NONE: none. */
 int cs_graph_gate(cs_graph *graph, int x, int g, cs_activation act, double inner, double outer);
+typedef struct {
+    int scores, in, out;
+    int64_t chosen;
+    cs_activation act;
+    bool normalised;
+} cs_experts;
+int cs_graph_experts(cs_graph *graph, int x, const cs_experts *experts);
 typedef struct {
     int vis, lim;
     int table, pos_q, pos_k; /* CS_NONE: no relative positions */

@@ -330,6 +330,24 @@ def beit(d):
                   **d.of({}, {"out_indices": [0, 1]}, {"segmentation_indices": [1]}))
 
 
+def mixtral(d):
+    experts = d.of(1, 2, 5, 8)
+    return llama_like(d, num_local_experts=experts, num_experts_per_tok=d.of(*range(1, min(experts, 3) + 1)), sliding_window=d.of(None, 3, 8),
+                      router_jitter_noise=d.of(0.0, 0.1), output_router_logits=d.coin(), router_aux_loss_coef=d.real(0, 1))
+
+
+def qwen3_moe(d):
+    experts = d.of(1, 2, 5, 8)
+    keys = llama_like(d, num_experts=experts, num_experts_per_tok=d.of(*range(1, min(experts, 3) + 1)), moe_intermediate_size=int(d.rng.integers(3, 20)),
+                      norm_topk_prob=d.coin(), attention_bias=d.coin(), use_sliding_window=d.coin(), sliding_window=d.of(None, 3, 8), max_window_layers=d.of(0, 2),
+                      decoder_sparse_step=d.of(1, 1, 2), router_aux_loss_coef=d.real(0, 1))
+    layers, step = range(keys["num_hidden_layers"]), keys["decoder_sparse_step"]
+    keys["mlp_only_layers"] = [layer for layer in layers if d.of(True, False, False)]
+    mixed = any(layer not in keys["mlp_only_layers"] and (layer + 1) % step == 0 for layer in layers)
+    keys["output_router_logits"] = mixed and d.coin()  # of no layer, they fail in the class
+    return keys
+
+
 FAMILY = {
     "deit": ("DeiTModel", vit_like), "ijepa": ("IJepaModel", vit_like), "clip_vision_model": ("CLIPVisionModel", tower),
     "siglip_vision_model": ("SiglipVisionModel", tower), "dinov2": ("Dinov2Model", dinov2),
@@ -344,7 +362,7 @@ FAMILY = {
     "olmo": ("OlmoForCausalLM", olmo), "olmo2": ("Olmo2ForCausalLM", olmo2), "olmo3": ("Olmo3ForCausalLM", olmo3),
     "exaone4": ("Exaone4ForCausalLM", exaone4), "smollm3": ("SmolLM3ForCausalLM", smollm3), "granite": ("GraniteForCausalLM", granite),
     "cohere": ("CohereForCausalLM", cohere), "glm4": ("Glm4ForCausalLM", glm4), "ernie4_5": ("Ernie4_5ForCausalLM", ernie),
-    "phi3": ("Phi3ForCausalLM", phi3),
+    "phi3": ("Phi3ForCausalLM", phi3), "mixtral": ("MixtralForCausalLM", mixtral), "qwen3_moe": ("Qwen3MoeForCausalLM", qwen3_moe),
 }
 PICTURES = ("DeiTModel", "IJepaModel", "CLIPVisionModel", "SiglipVisionModel", "Dinov2Model", "Dinov2WithRegistersModel", "BeitModel")
 WHOLE = ("llama", "phi3")  # by the length of the text, which padding changes in transformers

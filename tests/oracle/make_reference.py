@@ -180,6 +180,9 @@ SHORT = {
                                      "ffn_hidden_size": 12, "bias": True}),
     "phi3": ("Phi3ForCausalLM", {**TINY, "sliding_window": 4, "original_max_position_embeddings": 20, "rope_parameters": {
         "rope_type": "longrope", "rope_theta": 100.0, "original_max_position_embeddings": 20, "short_factor": [1.5, 2.0], "long_factor": [3.0, 5.0]}}),
+    "mixtral": ("MixtralForCausalLM", {**TINY, "num_local_experts": 3, "num_experts_per_tok": 2, "sliding_window": 4}),
+    "qwen3_moe": ("Qwen3MoeForCausalLM", {**TINY, "head_dim": 4, "num_experts": 3, "num_experts_per_tok": 2, "moe_intermediate_size": 5, "mlp_only_layers": [0],
+                                          "attention_bias": True, "use_sliding_window": True, "sliding_window": 4}),
 }
 READ.update(SHORT)
 STACKS = ("T5ForConditionalGeneration", "MT5ForConditionalGeneration", "UMT5ForConditionalGeneration")
@@ -221,9 +224,16 @@ def doubles():
         torch.Tensor.to, torch.Tensor.float, torch.nn.functional.softmax = to, float_, softmax
 
 
+def one_by_one(model):
+    """Experts by a loop over them: the faster products exist in some types and sizes alone."""
+    if hasattr(model.config, "num_experts_per_tok"):
+        model.set_experts_implementation("eager")
+    return model
+
+
 def reference(model, ids, mask):
     """The arrays of a reference: states behind the final norm where the class has one."""
-    model = encoder_of(model).double().eval()
+    model = one_by_one(encoder_of(model)).double().eval()
     with torch.no_grad(), doubles():
         arguments = {"input_ids": torch.tensor(ids), "attention_mask": torch.tensor(mask).long()}
         out = model(**arguments, output_hidden_states=True)
@@ -325,7 +335,7 @@ def rounding(cls, folder, model, ids, mask):
     """How far the class in float32 is from itself in double, by layer and last of the logits: a network with random weights
     may amplify rounding."""
     exact = reference(model, ids, mask)
-    single = encoder_of(cls.from_pretrained(folder, attn_implementation="eager").eval())
+    single = one_by_one(encoder_of(cls.from_pretrained(folder, attn_implementation="eager").eval()))
     with torch.no_grad():
         arguments = {"input_ids": torch.tensor(ids), "attention_mask": torch.tensor(mask).long()}
         out = single(**arguments, output_hidden_states=True)

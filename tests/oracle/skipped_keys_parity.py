@@ -18,6 +18,7 @@ import numpy as np
 from harness import COSPEC, Checks
 import torch
 import transformers
+from make_reference import one_by_one
 from safetensors.torch import load_file, save_file
 
 checks = Checks("skipped_keys")
@@ -60,7 +61,7 @@ def others(value):
 def theirs(folder, ids):
     with open(f"{folder}/config.json") as f:
         name = json.load(f)["architectures"][0]
-    model = getattr(transformers, name).from_pretrained(folder, attn_implementation="eager", dtype=torch.float32).eval()
+    model = one_by_one(getattr(transformers, name).from_pretrained(folder, attn_implementation="eager", dtype=torch.float32)).eval()
     if getattr(model.config, "is_decoder", False):
         model.config.use_cache = False # with a cache transformers 4 counts relative distances from the last token, in all rows
     with torch.no_grad():
