@@ -292,6 +292,7 @@ static void assert_refused(const char *key, json_t *value, const char *part)
     } else {
         assert_int_equal(json_object_del(json, key), 0);
     }
+    if (strcmp(key, "model_type") == 0) (void)json_object_del(json, "architectures");
     assert_fails(cs_model_config_parse("dir/config.json", json, &out), CS_ERR_INPUT, part);
 }
 
@@ -313,6 +314,36 @@ TEST(test_refused_together)
     OK(cs_json_set(json, "is_causal", json_false()));
     assert_fails(cs_model_config_parse("f", json, &out), CS_ERR_INPUT,
                  "'is_causal' other than true");
+}
+
+/* A type that nobody else has: the class decides, and a head of its own code is left out. */
+TEST(classes_of_unknown_types)
+{
+    static const struct {
+        const char *type, *class;
+        cs_arch arch; /* CS_ARCH_COUNT: refused */
+    } cases[] = {{"gpt_neox_reward_model", "GPTNeoXRewardModel", CS_ARCH_GPT_NEOX},
+                 {"my_own", "LlamaForCausalLM", CS_ARCH_LLAMA},
+                 {NULL, "GPTNeoXForCausalLM", CS_ARCH_GPT_NEOX},
+                 {"gpt_neox_japanese", "GPTNeoXJapaneseForCausalLM", CS_ARCH_COUNT},
+                 {"qwen2_moe", "Qwen2MoeForCausalLM", CS_ARCH_COUNT},
+                 {"my_own", "cospecModel", CS_ARCH_COUNT},
+                 {"bart", "BartModel", CS_ARCH_COUNT}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        cs_model_config out;
+        json_auto_t *json =
+            json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:[s]}", "vocab_size", 50, "hidden_size", 16,
+                      "num_hidden_layers", 1, "num_attention_heads", 2, "intermediate_size", 16,
+                      "max_position_embeddings", 32, "architectures", cases[i].class);
+        if (cases[i].type) OK(cs_json_set(json, "model_type", json_string(cases[i].type)));
+        if (cases[i].arch == CS_ARCH_COUNT) {
+            assert_fails(cs_model_config_parse("f", json, &out), CS_ERR_INPUT,
+                         "f: unknown architecture");
+        } else {
+            OK(cs_model_config_parse("f", json, &out));
+            assert_int_equal(out.arch, cases[i].arch);
+        }
+    }
 }
 
 TEST(test_refused_files)

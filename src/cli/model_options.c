@@ -149,6 +149,13 @@ static cs_status note_unread(const cs_args *args, const char *dir, const cs_mode
                        "%s/config.json: the model's own code (auto_map) is not run; the model "
                        "is read as %s",
                        dir, cs_arch_name(arch));
+    const char *type = cs_json_string(model->source, "model_type");
+    cs_arch known;
+    if (*type && strcmp(type, "cospec") != 0 && cs_arch_by_name(type, &known) != CS_OK)
+        cs_output_note(
+            args, "%s/config.json: model_type '%s' is read as %s, by the class in architectures",
+            dir, type, cs_arch_name(arch));
+    cs_reason_clear(); /* of the unknown name */
     return status;
 }
 

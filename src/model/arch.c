@@ -64,6 +64,22 @@ bool cs_arch_of_class(const char *class, cs_arch *out)
     return false;
 }
 
+bool cs_arch_of_known_class(const char *class, cs_arch *out)
+{
+    static const char heads[] = "Model LMHeadModel RewardModel ForCausalLM ForMaskedLM "
+                                "ForPreTraining ForSequenceClassification ForTokenClassification "
+                                "ForQuestionAnswering ForMultipleChoice ForImageClassification";
+    for (int i = 0; i < CS_ARCH_COUNT; ++i) {
+        const size_t size = strlen(ROW[i]->class);
+        if (i != CS_ARCH_LINEAR && strncmp(class, ROW[i]->class, size) == 0 &&
+            cs_listed(heads, class + size)) {
+            *out = (cs_arch)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 bool cs_arch_causal(cs_arch arch)
 {
     return ROW[arch]->causal;

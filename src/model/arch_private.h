@@ -119,6 +119,8 @@ const cs_arch_tensor *cs_arch_tensor_at(cs_arch arch, int64_t i);
 bool cs_arch_knows(cs_arch arch, const char *key);
 /* The architecture with its own code whose class has this name, in any spelling; false: none. */
 bool cs_arch_of_class(const char *class, cs_arch *out);
+/* The row of a class of transformers by its whole name, such as "GPTNeoXForCausalLM". */
+bool cs_arch_of_known_class(const char *class, cs_arch *out);
 /* Whether the class's name begins with `start`, in any spelling. */
 bool cs_class_begins(const char *class, const char *start);
 /* Whether one of its keys sets the member at this place. */

@@ -187,13 +187,21 @@ cs_status cs_config_arch(const char *where, const json_t *json, const json_t *ou
         cs_arch_of_class(class, out)) {
         return CS_OK;
     }
+    const bool by_class = class && !own && cs_arch_of_known_class(class, out);
     if (!json_is_string(name)) {
+        if (by_class && !type) return CS_OK;
         return cs_fail(CS_ERR_INPUT, "%s: '%s' is missing", where,
                        own ? "architecture" : "model_type");
     }
+    cs_arch of_class = *out;
     cs_status status = refuse_type(where, json_string_value(name));
     if (status != CS_OK) return status;
     status = cs_arch_by_name(json_string_value(name), out);
+    if (status != CS_OK && by_class) { /* a type of somebody's own code, such as a reward model */
+        cs_reason_clear();
+        *out = of_class;
+        return CS_OK;
+    }
     if (status == CS_OK && !own && *out == CS_ARCH_LINEAR)
         status = cs_fail(CS_ERR_INPUT, "'linear' is not a model_type");
     return status == CS_OK ? status : cs_config_way_round(cs_blame(CS_ERR_INPUT, "%s", where));
@@ -262,9 +270,9 @@ static cs_status check_positions(const char *where, const json_t *json, cs_arch 
 
 bool cs_config_other_head(const json_t *json)
 {
-    static const char *const head[] = {"ForTokenClassification", "ForMultipleChoice",
-                                       "ForMaskedImageModeling", "ForSemanticSegmentation",
-                                       "BeitForImageClassification"};
+    static const char *const head[] = {"ForTokenClassification",     "ForMultipleChoice",
+                                       "ForMaskedImageModeling",     "ForSemanticSegmentation",
+                                       "BeitForImageClassification", "RewardModel"};
     const char *name = json_string_value(json_array_get(json_object_get(json, "architectures"), 0));
     bool other = false;
     for (size_t i = 0; name && i < sizeof head / sizeof *head; ++i) {

@@ -121,6 +121,8 @@ test_notes_of_published_files() {
         says "other/config.json: ignored, since architecture gpt2 does not read it: is_llama_config, unsloth_version, model_max_length" &&
         says "the model's own code (auto_map) is not run; the model is read as gpt2" && cmp plain/layer-2.npy more/layer-2.npy || { fail "${why:-states}"; return 1; }
     sed -i 's/"hidden_size": 10/"hidden_size": 11/' other/config.json && refuses 3 "'hidden_size' is 11, but under its other name" "$COSPEC" features other texts.npy -o no || return 1
+    cp "$golden/gpt2/config.json" other && sed -i 's/"model_type": *"gpt2"/"model_type": "my_reward_model"/; s/GPT2LMHeadModel/GPT2RewardModel/' other/config.json &&
+        exits 0 "$COSPEC" features other texts.npy -o type && says "model_type 'my_reward_model' is read as gpt2, by the class in architectures" && cmp plain/layer-2.npy type/layer-2.npy || { fail "${why:-states}"; return 1; }
     rm other/config.json && cp "$golden/gpt2/config.json" other && echo '{"peft_type": "LORA"}' > other/adapter_config.json &&
         refuses 3 "other/adapter_config.json: a LoRA adapter or another of the peft library, which is not a whole model; merge it" "$COSPEC" features other texts.npy -o no || return 1
     mkdir lora && mv other/adapter_config.json lora && cp other/model.safetensors lora/adapter_model.safetensors && echo 'a text' > text.txt || return 1
