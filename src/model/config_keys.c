@@ -187,13 +187,16 @@ cs_status cs_config_arch(const char *where, const json_t *json, const json_t *ou
         cs_arch_of_class(class, out)) {
         return CS_OK;
     }
-    const bool by_class = class && !own && cs_arch_of_known_class(class, out);
+    cs_arch of_class = CS_ARCH_LINEAR;
+    const bool by_class = class && !own && cs_arch_of_known_class(class, &of_class);
+    if (by_class && !type) {
+        *out = of_class;
+        return CS_OK;
+    }
     if (!json_is_string(name)) {
-        if (by_class && !type) return CS_OK;
         return cs_fail(CS_ERR_INPUT, "%s: '%s' is missing", where,
                        own ? "architecture" : "model_type");
     }
-    cs_arch of_class = *out;
     cs_status status = refuse_type(where, json_string_value(name));
     if (status != CS_OK) return status;
     status = cs_arch_by_name(json_string_value(name), out);
