@@ -138,10 +138,12 @@ static cs_status append_rows(const cs_figure *f, const cs_table *from, const cha
 }
 
 /* "series,<columns of from>" as a header for the joined table. */
-static cs_status header_like(const cs_table *from, cs_table *out)
+static cs_status header_like(const cs_table *from, const char *path, cs_table *out)
 {
     CS_AUTO_FREE char *names = cs_strdup("series");
     for (int c = 0; c < from->columns; ++c) {
+        if (!from->name[c][0])
+            return cs_fail(CS_ERR_INPUT, "%s: column %d has an empty name", path, c + 1);
         if (strcmp(from->name[c], "series") != 0) cs_append(&names, ",%s", from->name[c]);
     }
     return names ? cs_table_init(out, names) : CS_ERR_MEMORY;
@@ -164,9 +166,11 @@ cs_status cs_figure_add(const cs_figure *figure, const char *path, const char *l
     CS_AUTO(cs_table) table = {0};
     cs_status status = cs_table_read_csv(path, &table);
     if (status == CS_OK) status = check_filters(figure, &table, path);
-    if (status == CS_OK)
-        status =
-            joined->columns == 0 ? header_like(&table, joined) : same_columns(joined, &table, path);
+    if (status == CS_OK && joined->columns == 0) {
+        status = header_like(&table, path, joined);
+    } else if (status == CS_OK) {
+        status = same_columns(joined, &table, path);
+    }
     return status == CS_OK ? append_rows(figure, &table, label, joined) : status;
 }
 

@@ -263,6 +263,8 @@ test_plot() {
     printf 'prediction,outcome,budget,object,x,y,y_sd\nk,probe,3,a.given,1,2,.1\nk,probe,3,b.blind,2,3,.1\nk,probe,3,c.given,3,1,.1\n' > pairs.csv
     exits 0 "$COSPEC" plot predicted pairs.csv --series prediction --where budget:3 --label a.given=masked,,half --label probe=accuracy -o ends && grep -q '>masked‚ half<' ends/predicted.svg && grep -q '>accuracy<' ends/predicted.svg || { fail "${why:-$(cat err ends/predicted.csv)}"; return 1; }
     printf 'series,index,sigma\nar,1,1\nar,2,much\n' > words.csv
+    printf 'index,,sigma\n1,2,3\n' > unnamed.csv
+    refuses 3 "unnamed.csv: column 2 has an empty name" "$COSPEC" plot spectra unnamed.csv -o g || return 1
     refuses 3 "words.csv: spectra draws column sigma, but 'much' in row 2 is not a number" "$COSPEC" plot spectra words.csv -o g && [ ! -e g/spectra.csv ] || { fail "${why:-files were left}"; return 1; }
     refuses 3 "spectra draws spectrum.csv of cospec connectivity, but the given tables have no column index" "$COSPEC" plot spectra other.csv -o g && [ ! -e g/spectra.csv ] || { fail "${why:-files were left}"; return 1; }
     refuses 2 "unknown figure no-such; available: toy-spectra," "$COSPEC" plot no-such t/toy.csv -o g && refuses 2 "--where: lenght:6: expected COLUMN:VALUE with a column of t/toy.csv; did you mean length?" "$COSPEC" plot toy-spectra t/toy.csv --where lenght:6 -o g &&

@@ -90,12 +90,25 @@ test_sizes_and_streaming() {
     exits 0 "$COSPEC" train $small $of_two $sized --image-memory 1 --threads 3 -o c && cmp a/model.safetensors b/model.safetensors && cmp b/model.safetensors c/model.safetensors && cmp a/checkpoint-10/trainer.json b/checkpoint-10/trainer.json || { fail "${why:-streaming changes bits}"; return 1; }
     exits 0 "$COSPEC" train $small $of_two $sized --image-memory 1 --save-every 2 --time-limit 0.001 -o d && exits 0 "$COSPEC" train $small $of_two $sized --save-every 2 --resume -o d && cmp a/model.safetensors d/model.safetensors || { fail "${why:-a resumed run differs}"; return 1; }
     exits 0 "$COSPEC" train $small $of_two $sized --least-area 0.3 -o e && exits 0 "$COSPEC" train $small $of_two $sized --least-area 0.3 --image-memory 1 --threads 2 -o f && cmp e/model.safetensors f/model.safetensors && ! cmp -s a/model.safetensors e/model.safetensors || { fail "${why:-augmented images differ}"; return 1; }
-    # a file that breaks during training is named
     exits 0 "$COSPEC" features a p -o x && grep -q 'images of various sizes are read as 8 x 8, as preprocessor_config.json' err && [ "$(number rows x/features.json 2>/dev/null || echo 24)" = 24 ] || { fail "${why:-$(cat err)}"; return 1; }
     exits 0 "$COSPEC" features a p --size 8x8 -o y && ! cmp -s x/layer-2.npy y/layer-2.npy || { fail "${why:---size is ignored}"; return 1; }
     exits 0 "$COSPEC" probe a p && exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.5 -o r && exits 0 "$COSPEC" data stats p --size 8x10 --json && [ "$(number width out)" = 10 ] && exits 0 "$COSPEC" cooc --corpus p --size 8x8 --patch 2 --codes 5 --objective ar -o z || return 1
     printf 'a b c\n' > t.txt
     refuses 2 "--size needs pictures, but t.txt has none" "$COSPEC" cooc --corpus t.txt --size 8 --objective ar -o w
+}
+
+# A file that is cut or removed while the model trains ends the run, which names it.
+test_images_that_break() {
+    various
+    for breaks in 'truncate -s 30' rm; do
+        "$COSPEC" train $small $of_two --size 9 --crop 8 --image-memory 1 --steps 1000000 --log-every 1 -o a --force > out 2> err & pid=$!
+        until grep -q '^2,' a/log.csv 2> /dev/null || ! kill -0 $pid 2> /dev/null; do sleep 0.02; done
+        $breaks p/along/3.pgm
+        wait $pid
+        got=$?
+        [ $got = 3 ] && says 'p/along/3.pgm: ' && [ ! -e a/model.safetensors ] && [ ! -s out ] || { fail "$breaks: exit $got: $(head -c 300 err)"; return 1; }
+        rm -r a && various
+    done
 }
 
 # Baselines are fitted on the first of two sources, and all images of the second are reconstructed.
@@ -401,6 +414,7 @@ check preprocessing
 check reconstruction
 check iterative
 check sizes_and_streaming
+check images_that_break
 check reconstruction_of_another
 check optimum
 check blocks
