@@ -338,14 +338,14 @@ static cs_status take_file(folder *f, json_t *by_id)
     cs_status status = CS_OK;
     json_object_foreach(f->file, key, value)
     {
-        const int64_t id = (int64_t)json_number_value(value);
-        if (status != CS_OK || has_id(f->added, id)) continue;
-        if (!json_is_number(value) || id < 0) {
+        const double id = json_is_number(value) ? json_number_value(value) : -1;
+        if (status != CS_OK) break;
+        if (!(id >= 0 && id <= INT32_MAX)) {
             status = cs_fail(CS_ERR_INPUT, "%s: \"%s\": expected an id", ADDED, key);
-        } else {
+        } else if (!has_id(f->added, (int64_t)id)) {
             json_t *token =
                 json_pack("{s:s, s:b}", "content", key, flags[SPECIAL], is_special(f, key));
-            status = token ? insert(f, by_id, id, token) : CS_ERR_MEMORY;
+            status = token ? insert(f, by_id, (int64_t)id, token) : CS_ERR_MEMORY;
         }
     }
     return status;
