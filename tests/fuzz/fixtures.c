@@ -261,18 +261,19 @@ const cs_tokenizer *fuzz_small_tokenizer(void)
 const char *fuzz_tokenizer_files(const char *bytes, int64_t size)
 {
     static const char *const file[] = {"tokenizer_config.json", "special_tokens_map.json",
-                                       "added_tokens.json", "tokenizer.json"};
+                                       "added_tokens.json", "config.json", "tokenizer.json"};
+    const int files = sizeof file / sizeof *file;
     static char dir[PATH];
     char path[PATH];
     json_auto_t *given = json_loadb(bytes, (size_t)size, 0, NULL);
     if (!dir[0]) (void)folder(dir, "tokenizer");
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < files; ++i) {
         const json_t *value = json_object_get(given, file[i]);
         char *text = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
         sure(snprintf(path, PATH, "%.200s/%s", dir, file[i]) < PATH);
         if (text) {
             put(path, text, strlen(text));
-        } else if (i == 3) {
+        } else if (i == files - 1) {
             sure(cs_tokenizer_write(fuzz_small_tokenizer(), path) == CS_OK);
         } else {
             (void)remove(path);
