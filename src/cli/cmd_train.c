@@ -27,7 +27,7 @@
  * they are not too many: which plans they are would count for more than the fields, and so the loss
  * is evaluated under the same plans. */
 
-enum { LEAST_PLANS = 64 };
+enum { LEAST_PLANS = 8, MOST_PIXELS = 4096 }; /* a plan of so many takes a second */
 
 /* Those evaluated, or what a few seconds are enough for. */
 static int64_t plans_of(double pixels, int64_t evaluated)
@@ -42,8 +42,8 @@ static int64_t plans_of(double pixels, int64_t evaluated)
  * evaluated, as far as a few seconds allow), optimum_se, and above_optimum = loss / optimum - 1,
  * with the loss measured on held-out fields. Adds nothing for other corpora, if the loss has
  * another target (normalised patches, codes, a schedule of objectives), or if the model reads less
- * or more than its plans show (blind queries, tokens kept or replaced). */
-static cs_status add_optimum(const cs_images *images, const cs_model_config *c,
+ * or more than its plans show (blind queries, tokens kept or replaced). A note names larger fields. */
+static cs_status add_optimum(const cs_args *args, const cs_images *images, const cs_model_config *c,
                              const cs_train_options *o, double loss, cs_item *item)
 {
     cs_field_case of = {.height = images->height,
@@ -57,6 +57,11 @@ static cs_status add_optimum(const cs_images *images, const cs_model_config *c,
     if (images->count == 0 || !cs_field_is(images, &of.rho) || c->head.target != CS_TARGET_PIXELS ||
         c->shape.extra_width > 0 || c->attention.blind_queries || o->phases || o->task.keep > 0 ||
         o->task.random > 0) {
+        return CS_OK;
+    }
+    if (images->height * images->width > MOST_PIXELS) {
+        cs_output_note(args, "the optimum is not computed: fields have %lld pixels, more than %d",
+                       (long long)(images->height * images->width), MOST_PIXELS);
         return CS_OK;
     }
     cs_status status = cs_model_order(c, &order);
@@ -465,7 +470,7 @@ static cs_status write_result(cs_args *args, const run *r, const cs_train_result
         put_result(budget, &r->budget[i].result);
     }
     cs_status status =
-        add_optimum(&r->images, &r->model.config, &r->options, trained->eval_loss, root);
+        add_optimum(args, &r->images, &r->model.config, &r->options, trained->eval_loss, root);
     if (status == CS_OK) status = cs_output_csv(args, "losses.csv", &view);
     return status == CS_OK ? cs_output_record(args, "train", NULL) : status;
 }
