@@ -25,7 +25,8 @@ static const char nouns[] =
     "sequences "
     "series sets shards sizes spans states statements steps subspaces supports symbols tables "
     "tasks "
-    "tensors texts threads times tokens triplets typefaces values variables vectors views weights "
+    "tensors texts threads times tokens triplets typefaces units values variables vectors views "
+    "weights "
     "windows words ";
 
 static const char adjectives[] =
