@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <zlib.h>
 
 #include "io/digests.h"
 #include "io/file.h"
@@ -321,6 +322,21 @@ static cs_status read_tensors(const char *path)
     return status;
 }
 
+/* A failing read of the first bytes does not make compressed data plain. */
+static cs_status read_stream(const char *path)
+{
+    char text[256] = "";
+    FILE *stream = NULL;
+    cs_status status = cs_stream_open(path, &stream);
+    if (status != CS_OK) return status;
+    const size_t size = fread(text, 1, sizeof text, stream);
+    status = ferror(stream) ? cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno)) : CS_OK;
+    (void)fclose(stream);
+    if (status == CS_OK) assert_memory_equal(text, "\x93NUMPY", 6);
+    assert_true(status != CS_OK || size == 128 + sizeof numbers);
+    return status;
+}
+
 static cs_status hash_all(const char *path)
 {
     char hex[65];
@@ -357,6 +373,17 @@ static void reads_fail(cs_status (*fn)(const char *path), const char *path)
     cs_reason_clear();
 }
 
+static void pack(const char *from, const char *to)
+{
+    CS_AUTO_FREE char *bytes = NULL;
+    int64_t size = 0;
+    OK(cs_file_read(from, 1 << 20, &bytes, &size));
+    gzFile f = gzopen(to, "wb");
+    assert_non_null(f);
+    assert_int_equal(gzwrite(f, bytes, (unsigned)size), size);
+    assert_int_equal(gzclose(f), Z_OK);
+}
+
 TEST_IN_DIR(no_reader_takes_an_error_for_the_end)
 {
     const char *npy = in_dir(state, "a.npy"), *npz = in_dir(state, "a.npz"),
@@ -368,6 +395,11 @@ TEST_IN_DIR(no_reader_takes_an_error_for_the_end)
     reads_fail(read_packed, npy);
     reads_fail(read_npy, npy);
     reads_fail(read_rows, npy);
+    const char *packed = in_dir(state, "packed.npy");
+    pack(npy, packed);
+    reads_fail(read_stream, packed);
+    reads_fail(read_npy, packed);
+    reads_fail(read_rows, packed);
     reads_fail(read_npz, npz);
     reads_fail(read_tensors, tensors);
     reads_fail(hash_all, *state);

@@ -111,6 +111,47 @@ TEST_IN_DIR(gzip_filled_up_with_zeros)
                  CS_ERR_INPUT, "bad.gz: damaged gzip");
 }
 
+/* The same for data read from the beginning to the end, whole or in pieces; the offset is named. */
+TEST_IN_DIR(what_follows_gzip_is_zeros_or_an_error)
+{
+    enum { MOST = 1 << 18 };
+    CS_AUTO_FREE char *bytes = NULL;
+    char *padded = test_zeros(MOST, 1);
+    int64_t size = 0;
+    OK(cs_file_read(put_packed(state, "a.gz", 2, "one line\n"), 1 << 10, &bytes, &size));
+    for (int64_t zeros = 0; zeros < MOST - size; zeros = zeros < 3 ? zeros + 1 : 5 * zeros) {
+        for (int bad = 0; bad < 3; ++bad) {
+            static const char *const tail[] = {"", "x", "\x1Fjunk"};
+            const size_t more = strlen(tail[bad]);
+            char text[64] = "", *out = NULL, sha256[65], where[64];
+            FILE *stream = NULL;
+            memset(padded, 0, MOST);
+            memcpy(padded, bytes, (size_t)size);
+            memcpy(padded + size + zeros, tail[bad], more);
+            (void)snprintf(where, sizeof where, "damaged gzip (offset %lld: neither",
+                           (long long)(bad && zeros == 0 ? size : 0));
+            const char *path = put_bytes(state, "b.gz", padded, (size_t)(size + zeros) + more);
+            int64_t unpacked = 0;
+            OK(cs_stream_open(path, &stream));
+            const size_t got = fread(text, 1, sizeof text, stream);
+            if (bad) {
+                assert_true(ferror(stream) && strstr(cs_reason(), "damaged gzip (offset "));
+                assert_true(zeros > 0 || strstr(cs_reason(), where));
+                cs_reason_clear();
+                assert_fails(cs_file_unpacked(path, &out, &unpacked, sha256, NULL), CS_ERR_INPUT,
+                             zeros > 0 ? "damaged gzip (offset " : where);
+            } else {
+                assert_true(got == 18 && !ferror(stream));
+                assert_string_equal(text, "one line\none line\n");
+                OK(cs_file_unpacked(path, &out, &unpacked, sha256, NULL));
+                assert_string_equal(out, text);
+            }
+            assert_int_equal(fclose(stream), 0);
+            cs_free(out);
+        }
+    }
+}
+
 /* Among them the one whose text ends exactly at the end of its buffer: the first buffer has 1
  * MiB. */
 TEST_IN_DIR(every_cut_of_gzip_is_refused)

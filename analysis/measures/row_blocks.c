@@ -77,10 +77,10 @@ static cs_status drop_text(const char *path, int64_t rows, int32_t *block)
 
 static cs_status drop_rows(const cs_row_choice *c, int64_t rows, int32_t *block)
 {
-    return !c->drop                         ? CS_OK
-           : c->drop_array                  ? drop_array(c->drop, c->drop_array, rows, block)
-           : cs_has_suffix(c->drop, ".npy") ? drop_file(c->drop, rows, block)
-                                            : drop_text(c->drop, rows, block);
+    return !c->drop                ? CS_OK
+           : c->drop_array         ? drop_array(c->drop, c->drop_array, rows, block)
+           : cs_npy_named(c->drop) ? drop_file(c->drop, rows, block)
+                                   : drop_text(c->drop, rows, block);
 }
 
 /* --- what is known of rows -------------------------------------------------------------------- */

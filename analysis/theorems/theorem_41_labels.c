@@ -269,8 +269,8 @@ cs_status cs_labels_read(const char *path, const cs_nonempty_rows *kept, cs_labe
     CS_AUTO_FREE int32_t *label = cs_alloc(rows, sizeof *label);
     cs_status status = label ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK)
-        status = cs_has_suffix(path, ".npy") ? from_npy(path, rows, label, &classes)
-                                             : from_text(path, rows, label, &classes);
+        status = cs_npy_named(path) ? from_npy(path, rows, label, &classes)
+                                    : from_text(path, rows, label, &classes);
     if (status == CS_OK && classes == 0)
         status = cs_fail(CS_ERR_INPUT, "%s: no row has a label", path);
     for (int64_t i = 0; status == CS_OK && i < m->a.rows; ++i) {

@@ -11,6 +11,7 @@
 #include "image/field.h"
 #include "image/image_sources.h"
 #include "io/file.h"
+#include "io/npy.h"
 #include "io/rows.h"
 #include "model/model.h"
 #include "plan/objective.h"
@@ -58,9 +59,10 @@ cs_path_kind cs_path_kind_of(const char *path)
     static const struct {
         const char *ending;
         cs_path_kind is;
-    } known[] = {{".mtx.gz", CS_IS_MATRIX}, {".txt", CS_IS_CORPUS},    {".tsv", CS_IS_CORPUS},
-                 {".jsonl", CS_IS_CORPUS},  {".ndjson", CS_IS_CORPUS}, {".gz", CS_IS_CORPUS},
-                 {".npz", CS_IS_MATRIX},    {".npy", CS_IS_MATRIX},    {".mtx", CS_IS_MATRIX}};
+    } known[] = {{".mtx.gz", CS_IS_MATRIX}, {".npy.gz", CS_IS_MATRIX}, {".txt", CS_IS_CORPUS},
+                 {".tsv", CS_IS_CORPUS},    {".jsonl", CS_IS_CORPUS},  {".ndjson", CS_IS_CORPUS},
+                 {".gz", CS_IS_CORPUS},     {".npz", CS_IS_MATRIX},    {".npy", CS_IS_MATRIX},
+                 {".mtx", CS_IS_MATRIX}};
     const char *side = NULL;
     const bool named = cs_synthetic_named(path) || cs_corpus_named(path, &side) ||
                        cs_images_named(path) || cs_field_named(path) || joins_corpora(path);
@@ -181,7 +183,7 @@ cs_status cs_require_kind(const cs_args *args, cs_status code, const char *path,
 cs_status cs_want_labels(const char *option, const char *path)
 {
     CS_AUTO_BY(cs_rows_close, cs_rows) rows = {0};
-    const bool features = cs_has_suffix(path, ".npy") && cs_rows_open(path, &rows) == CS_OK;
+    const bool features = cs_npy_named(path) && cs_rows_open(path, &rows) == CS_OK;
     const int64_t cols = rows.cols;
     cs_reason_clear(); /* of labels, which are no matrix */
     return !features || cols < 2 ? CS_OK

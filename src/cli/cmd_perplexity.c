@@ -9,6 +9,7 @@
 #include "cli/model_options.h"
 #include "cli/output.h"
 #include "infer/perplexity.h"
+#include "io/npy.h"
 
 /* --- bytes of texts --------------------------------------------------------------------------- */
 
@@ -162,7 +163,7 @@ static cs_status count_bytes(cs_args *args, run *r)
     if (r->text.tokenizer && cs_tokenizer_is_byte_level(r->text.tokenizer)) {
         return token_bytes(r->text.tokenizer, r->text.model.config.shape.vocab, &r->token_bytes);
     }
-    if (cs_has_suffix(source, ".npy") || r->text.model.config.picture.patch > 0) {
+    if (cs_npy_named(source) || r->text.model.config.picture.patch > 0) {
         return CS_OK;
     }
     cs_status status = cs_args_open_corpus(args, source, &options);

@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "image/image_sources.h"
 #include "infer/document_pieces.h"
+#include "io/npy.h"
 #include "io/safetensors.h"
 
 const cs_opt cs_group_model_text[] = {
@@ -289,7 +290,7 @@ cs_status cs_args_encode_corpus(cs_args *args, const char *source, const cs_mode
         return read_patches(args, source, &t->model, out);
     }
     cs_status status = cs_args_open_corpus(args, source, &options);
-    if (status == CS_OK && !cs_has_suffix(source, ".npy")) status = cs_model_text_has_tokenizer(t);
+    if (status == CS_OK && !cs_npy_named(source)) status = cs_model_text_has_tokenizer(t);
     if (status == CS_OK) {
         options.encoder = t->tokenizer;
         status = cs_args_read_corpus(args, source, &options, out);

@@ -58,7 +58,8 @@ cs_status cs_images_read_npy(const char *path, const cs_images_options *options,
     cs_array_free(&array);
     if (status == CS_OK) status = cs_sha256_file(path, out->sha256);
     if (status != CS_OK) return status;
-    CS_AUTO_FREE char *labels = cs_format("%.*s.labels.npy", (int)strlen(path) - 4, path);
+    const size_t ending = strlen(cs_has_suffix(path, ".gz") ? ".npy.gz" : ".npy");
+    CS_AUTO_FREE char *labels = cs_format("%.*s.labels.npy", (int)(strlen(path) - ending), path);
     if (!labels) return CS_ERR_MEMORY;
     if (cs_path_exists(labels)) {
         status = cs_npy_read(labels, 0, &array);

@@ -28,6 +28,7 @@
 #include "base/auto.h"
 #include "io/file.h"
 #include "io/float16_private.h"
+#include "io/gzip.h"
 #include "io/json.h"
 #include "io/npy_private.h"
 
@@ -444,6 +445,11 @@ cs_status cs_npy_read_file(void *ctx, void *out, int64_t want, int64_t *got)
     return CS_OK;
 }
 
+bool cs_npy_named(const char *path)
+{
+    return cs_has_suffix(path, ".npy") || cs_has_suffix(path, ".npy.gz");
+}
+
 cs_status cs_npy_read(const char *path, int64_t limit, cs_array *out)
 {
     int64_t size = -1;
@@ -451,11 +457,15 @@ cs_status cs_npy_read(const char *path, int64_t limit, cs_array *out)
         return cs_fail(CS_ERR_USAGE, "%s: invalid limit of %" PRId64 " bytes", path, limit);
     }
     cs_npy_file file = {path, -1};
+    cs_file_stream packed = {path, NULL};
+    bool is = false;
     cs_status status = cs_file_open_any(path, &file.fd, &size);
-    if (status == CS_OK) {
-        cs_npy_source source = {path, size, &file, cs_npy_read_file};
-        status = cs_npy_load(&source, limit, out);
-    }
+    if (status == CS_OK && size >= 0) status = cs_gzip_begins(file.fd, path, &is);
+    if (status == CS_OK && is) status = cs_stream_open(path, &packed.stream);
+    cs_npy_source source = {path, size, &file, cs_npy_read_file};
+    if (is) source = (cs_npy_source){path, -1, &packed, cs_stream_read};
+    if (status == CS_OK) status = cs_npy_load(&source, limit, out);
+    if (packed.stream) (void)fclose(packed.stream); /* opened for reading: nothing to lose */
     if (file.fd >= 0) {
         (void)close(file.fd); /* opened for reading: nothing to lose */
     }

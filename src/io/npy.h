@@ -71,6 +71,11 @@ typedef struct {
 /** Frees the data; accepts a zeroed object. */
 void cs_array_free(cs_array *array);
 
+/** Whether a name ends in `.npy`, or in `.npy.gz` of a compressed file. Files are decompressed by
+ * their content, whatever their name.
+ */
+bool cs_npy_named(const char *path);
+
 /** Reads a whole array. A Fortran array needs twice its size while it is transposed.
  *
  * \param limit most bytes of data; 0: only free memory limits them. Checked against the header and

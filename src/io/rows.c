@@ -12,6 +12,7 @@
 
 #include "base/auto.h"
 #include "io/file.h"
+#include "io/gzip.h"
 #include "io/npy.h"
 #include "io/npy_private.h"
 #include "io/npz.h"
@@ -97,7 +98,7 @@ cs_status cs_rows_split(const char *text, char **path, char **name)
 cs_status cs_rows_check_name(const char *text, const char *path)
 {
     const bool there = cs_path_exists(path);
-    return cs_has_suffix(path, ".npy") || holds_many(path)
+    return cs_npy_named(path) || holds_many(path)
                ? CS_OK
                : cs_fail(there ? CS_ERR_USAGE : CS_ERR_INPUT,
                          "%s: %sexpected a matrix: FILE.npy, FILE.npz[:MEMBER] or "
@@ -137,11 +138,30 @@ static cs_status describe(cs_rows *rows, cs_rows_store *s, int ndim, const int64
     return CS_OK;
 }
 
+/* An array that was read whole. */
+static cs_status take_array(cs_rows_store *s, cs_rows *rows)
+{
+    s->kind = s->array.dtype;
+    s->item_size = s->array.item_size;
+    cs_status status = describe(rows, s, s->array.ndim, s->array.shape);
+    rows->f32 = s->kind == CS_F32 ? s->array.data : NULL;
+    rows->f64 = s->kind == CS_F64 ? s->array.data : NULL;
+    return status;
+}
+
 static cs_status open_npy(const char *path, cs_rows_store *s, cs_rows *rows)
 {
     cs_npy_info info = {0};
     int64_t size = 0;
+    bool packed = false;
     cs_status status = cs_file_open(path, &s->fd, &size);
+    if (status == CS_OK) status = cs_gzip_begins(s->fd, path, &packed);
+    if (status == CS_OK && packed) {
+        (void)close(s->fd); /* opened for reading: nothing to lose */
+        s->fd = -1;
+        status = cs_npy_read(path, 0, &s->array);
+        return status == CS_OK ? take_array(s, rows) : status;
+    }
     cs_npy_file file = {path, s->fd};
     cs_npy_source source = {path, size, &file, cs_npy_read_file};
     if (status == CS_OK) status = cs_npy_load_header(&source, &info, &s->offset);
@@ -203,13 +223,7 @@ static cs_status open_npz(const char *path, const char *name, cs_rows_store *s, 
         status = not_chosen(path, "member", name, &list);
     if (status == CS_OK) status = cs_npz_read(npz, name ? name : only, &s->array);
     cs_npz_close(npz);
-    if (status != CS_OK) return status;
-    s->kind = s->array.dtype;
-    s->item_size = s->array.item_size;
-    status = describe(rows, s, s->array.ndim, s->array.shape);
-    rows->f32 = s->kind == CS_F32 ? s->array.data : NULL;
-    rows->f64 = s->kind == CS_F64 ? s->array.data : NULL;
-    return status;
+    return status == CS_OK ? take_array(s, rows) : status;
 }
 
 static cs_status open_tensor(const char *path, const char *name, cs_rows_store *s, cs_rows *rows)
@@ -244,7 +258,7 @@ cs_status cs_rows_open(const char *text, cs_rows *out)
     s->name = cs_strdup(text);
     cs_status status = s->name ? cs_rows_split(text, &path, &name) : CS_ERR_MEMORY;
     if (status != CS_OK) goto done;
-    if (cs_has_suffix(path, ".npy")) {
+    if (cs_npy_named(path)) {
         status = open_npy(path, s, &rows);
     } else if (cs_has_suffix(path, ".npz")) {
         status = open_npz(path, name, s, &rows);

@@ -242,7 +242,7 @@ cs_status cs_matrix_read_filled(const char *path, cs_nonempty_rows *rows, cs_csr
     if (cs_has_suffix(path, ".npz")) {
         return read_npz(path, rows, out);
     }
-    if (cs_has_suffix(path, ".npy")) {
+    if (cs_npy_named(path)) {
         return read_npy(path, rows, out);
     }
     if (cs_has_suffix(path, ".mtx") || cs_has_suffix(path, ".mtx.gz")) {

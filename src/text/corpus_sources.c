@@ -5,6 +5,7 @@
  * "name=version ...". The script runs as a child, never through a shell command line.
  */
 #include "base/auto.h"
+#include "io/npy.h"
 #include "text/corpus.h"
 
 #include <string.h>
@@ -198,7 +199,7 @@ static cs_status read_path(const char *path, const cs_corpus_options *options, c
     if (!cs_path_exists(path)) {
         return corpus_unknown(path);
     }
-    if (cs_has_suffix(path, ".npy")) {
+    if (cs_npy_named(path)) {
         return cs_corpus_read_npy(path, options, out);
     }
     const cs_text_format format =

@@ -372,12 +372,10 @@ cs_status cs_label_file_read(const char *path, bool regression, const cs_labelle
                                                     .refused = &refused},
                                          .regression = regression};
     reader r = {.options = &options, .classes_of = classes_of};
-    if (!cs_has_suffix(path, ".npy") && !cs_has_suffix(path, ".txt") &&
-        !cs_has_suffix(path, ".tsv")) {
+    if (!cs_npy_named(path) && !cs_has_suffix(path, ".txt") && !cs_has_suffix(path, ".tsv")) {
         return cs_fail(CS_ERR_USAGE, "%s: labels must be in a .npy, .txt or .tsv file", path);
     }
-    cs_status status =
-        cs_has_suffix(path, ".npy") ? read_array(path, &r) : visit(path, &options.corpus, &r);
+    cs_status status = cs_npy_named(path) ? read_array(path, &r) : visit(path, &options.corpus, &r);
     if (refused.files > 0) { /* labels are read in one way */
         cs_reason_clear();
         status = cs_fail(CS_ERR_INPUT, "%s", refused.report);

@@ -169,4 +169,19 @@ test_tokenizer_of_various_sizes() {
     refuses 2 "--size needs pictures" "$COSPEC" tokenize train --corpus t.txt --size 8 -o u
 }
 
+# Compressed arrays: by content under any name; what follows the data is an error with its offset.
+test_compressed_arrays() {
+    awk 'BEGIN { for (k = 0; k < 128; k++) printf "%c", 33 + k % 90 }' | npy p.npy '|u1' '(8, 4, 4)'
+    exits 0 data stats p.npy --json && number pixel_mean out > want || { fail "$why"; return 1; }
+    gzip -c p.npy > q.npy && gzip -c p.npy > p.npy.gz || return 1
+    for f in q.npy p.npy.gz; do
+        exits 0 data stats $f --json && number pixel_mean out | cmp - want || { fail "${why:-$f}"; return 1; }
+    done
+    size=$(wc -c < q.npy)
+    printf 'junk' >> q.npy
+    refuses 3 "q.npy: damaged gzip (offset $size: neither gzip nor only zeros follow the data)" data stats q.npy
+    awk 'BEGIN { for (k = 0; k < 24; k++) printf "%c", k % 4 }' | npy ids.npy '|u1' '(4, 6)' && gzip -c ids.npy > ids.npy.gz || return 1
+    exits 0 data stats ids.npy.gz --json && [ "$(number tokens out)" = 24 ] || fail "${why:-$(cat out)}"
+}
+
 run_tests
