@@ -46,7 +46,7 @@ static bool only_zeros(const char *at, int64_t size)
     return size == 0 || (at[0] == 0 && memcmp(at, at + 1, (size_t)size - 1) == 0);
 }
 
-/* What follows a member is another one, or padding. */
+/* Another member or padding may follow a member, and nothing else. */
 static cs_status junk(const char *path, int64_t offset)
 {
     return cs_fail(CS_ERR_INPUT,
