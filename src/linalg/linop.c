@@ -71,19 +71,24 @@ static cs_status deflated_apply(void *context, bool turn, const cs_dense *x, cs_
 
 enum { RUN = 256 }; /* terms summed before they join the sum, which bounds its error */
 
-/* along = r^T x of a panel with n rows. */
-static void inner_panel(int64_t n, const double *r, const double *x, double *along)
+/* along[q] = r[q]^T x of a panel with n rows, for `count` vectors (a constant where it is called). */
+static inline void inner_panel(int count, int64_t n, const double *const *r, const double *x,
+                               double (*along)[CS_PANEL])
 {
-    memset(along, 0, CS_PANEL * sizeof *along);
+    memset(along, 0, (size_t)count * sizeof *along);
     for (int64_t first = 0; first < n; first += RUN) {
-        double part[CS_PANEL] = {0};
+        double part[2][CS_PANEL] = {{0}};
         for (int64_t i = first; i < n && i < first + RUN; ++i) {
-            for (int j = 0; j < CS_PANEL; ++j) {
-                part[j] += r[i] * x[i * CS_PANEL + j];
+            for (int q = 0; q < count; ++q) {
+                for (int j = 0; j < CS_PANEL; ++j) {
+                    part[q][j] += r[q][i] * x[i * CS_PANEL + j];
+                }
             }
         }
-        for (int j = 0; j < CS_PANEL; ++j) {
-            along[j] += part[j];
+        for (int q = 0; q < count; ++q) {
+            for (int j = 0; j < CS_PANEL; ++j) {
+                along[q][j] += part[q][j];
+            }
         }
     }
 }
@@ -95,11 +100,11 @@ static void subtract_panel(const cs_dense *l, const double *s, int power, const 
     for (int64_t q = 0; q < r->cols; ++q) {
         const double *left = l->data + q * l->ld, *right = r->data + q * r->ld;
         const double factor = power == 2 ? s[q] * s[q] : s[q];
-        double along[CS_PANEL];
-        inner_panel(r->rows, right, x, along);
+        double along[1][CS_PANEL];
+        inner_panel(1, r->rows, &right, x, along);
         for (int64_t i = 0; i < l->rows; ++i) {
             for (int j = 0; j < CS_PANEL; ++j) {
-                y[i * CS_PANEL + j] -= left[i] * (factor * along[j]);
+                y[i * CS_PANEL + j] -= left[i] * (factor * along[0][j]);
             }
         }
     }
@@ -150,15 +155,14 @@ static cs_status outer_normal(void *context, bool turn, const double *x, double 
     const cs_linop_outer_ctx *ctx = context;
     const cs_linop *a = ctx->minus.inner;
     const cs_dense *side = turn ? &ctx->left : &ctx->right;
-    const double *z = ctx->correction[turn], *r = side->data;
-    double of_z[CS_PANEL], of_r[CS_PANEL];
+    const double *const zr[] = {ctx->correction[turn], side->data};
+    double along[2][CS_PANEL];
     cs_status status = a->normal(a->ctx, a->turned != turn, x, y, work);
     if (status != CS_OK) return status;
-    inner_panel(side->rows, z, x, of_z);
-    inner_panel(side->rows, r, x, of_r);
+    inner_panel(2, side->rows, zr, x, along);
     for (int64_t i = 0; i < side->rows; ++i) {
         for (int j = 0; j < CS_PANEL; ++j) {
-            y[i * CS_PANEL + j] -= z[i] * of_r[j] + r[i] * of_z[j];
+            y[i * CS_PANEL + j] -= zr[0][i] * along[1][j] + zr[1][i] * along[0][j];
         }
     }
     return CS_OK;

@@ -11,9 +11,13 @@
  *                                                 and the rates of BLAS on one chunk of them
  *   bench density    FILE.npz REPEATS SAMPLES     stochastic Lanczos quadrature, 32 steps a sample
  *   bench moment4    FILE.npz REPEATS             sum sigma^4 exactly, and what it was said to cost
+ *   bench form       FILE.npz REPEATS K FORM      triplets of a form, with eigenvalues if it is
+ *                                                 symmetric, and the cost of one product of it, over
+ *                                                 that of the normalised matrix
  *   bench pairs      FILE.npy REPEATS K           the K largest cosines, mean and quantiles */
 #include <float.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +107,107 @@ static cs_status svd(const char *path, int repeats, int64_t k, bool reduced, jso
     }
     (void)json_object_set_new(result, "processor", spent);
     (void)json_object_set_new(result, "peak", json_real(peak));
+    return status;
+}
+
+enum { PRODUCTS = 40 };
+
+static double processor_now(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Processor seconds of one normal product of a panel for each of two operators of one size, in turn:
+ * the least of some, which other work of the machine changes least. */
+static cs_status product_seconds(const cs_linop *const op[2], double seconds[2])
+{
+    const int64_t size = op[0]->work_size > op[1]->work_size ? op[0]->work_size : op[1]->work_size;
+    double *x = cs_csr_panel_alloc(op[0]->cols), *y = cs_csr_panel_alloc(op[0]->cols);
+    double *work = cs_csr_panel_alloc(size / CS_PANEL + 1);
+    cs_status status = x && y && work ? CS_OK : CS_ERR_MEMORY;
+    seconds[0] = seconds[1] = INFINITY;
+    for (int64_t i = 0; status == CS_OK && i < op[0]->cols * CS_PANEL; ++i) {
+        x[i] = (double)(i % 7) - 3;
+    }
+    for (int r = 0; status == CS_OK && r < 2 * PRODUCTS; ++r) {
+        double start = processor_now();
+        status = cs_linop_normal(op[r % 2], x, y, work);
+        seconds[r % 2] = fmin(seconds[r % 2], processor_now() - start);
+    }
+    cs_free_aligned(x);
+    cs_free_aligned(y);
+    cs_free_aligned(work);
+    return status;
+}
+
+/* Of a form, and of the normalised matrix with its sigma_1 = 1 taken out. */
+static cs_status compare_products(const cs_csr *a, const cs_matrix_form *form, double seconds[2])
+{
+    static const double one = 1;
+    CS_AUTO(cs_csr) s = {0}, st = {0}, abar = {0}, abar_t = {0};
+    CS_AUTO(cs_dense) u = {0}, v = {0}, l = {0}, r = {0};
+    CS_AUTO(cs_linop_outer_ctx) outer = {0};
+    cs_linop_csr_ctx sparse, normal;
+    cs_linop_deflated_ctx deflated;
+    bool term = false;
+    cs_linop op = {0};
+    cs_status status = cs_csr_copy(a, &s);
+    if (status == CS_OK) status = cs_dense_init(&u, a->rows, 1);
+    if (status == CS_OK) status = cs_dense_init(&v, a->cols, 1);
+    if (status == CS_OK) status = cs_dense_init(&l, a->rows, 1);
+    if (status == CS_OK) status = cs_dense_init(&r, a->cols, 1);
+    if (status == CS_OK) status = cs_matrix_form_apply(form, &s, l.data, r.data, &term);
+    if (status == CS_OK) status = cs_csr_transpose(&s, &st);
+    if (status == CS_OK) status = cs_normalise(a, &abar, u.data, v.data);
+    if (status == CS_OK) status = cs_csr_transpose(&abar, &abar_t);
+    if (status != CS_OK) return status;
+    for (int64_t i = 0; i < a->rows; ++i) {
+        u.data[i] = sqrt(u.data[i]);
+    }
+    for (int64_t j = 0; j < a->cols; ++j) {
+        v.data[j] = sqrt(v.data[j]);
+    }
+    const cs_linop inner = cs_linop_csr(&sparse, &s, &st, 1);
+    const cs_linop plain = cs_linop_csr(&normal, &abar, &abar_t, 1);
+    const cs_linop known = cs_linop_deflated(&deflated, &plain, &u, &one, &v, true);
+    status = term ? cs_linop_outer(&outer, &inner, l.data, r.data, &op) : CS_OK;
+    const cs_linop *const both[] = {term ? &op : &inner, &known};
+    return status ? status : product_seconds(both, seconds);
+}
+
+static cs_status form_of(const char *path, int repeats, int64_t k, const char *text,
+                         json_t *seconds, json_t *result)
+{
+    CS_AUTO(cs_csr) a = {0};
+    CS_AUTO(cs_matrix_form) *form = NULL;
+    double product[2] = {0};
+    cs_status status = cs_matrix_form_parse(text, &form);
+    if (status == CS_OK) status = cs_matrix_read(path, &a);
+    for (int r = 0; r < repeats && status == CS_OK; ++r) {
+        CS_AUTO(cs_spectrum) s = {0};
+        const cs_spectrum_options options = {.k = k,
+                                             .form = form,
+                                             .eigenvalues = true,
+                                             .tol = 1e-10,
+                                             .certify = CS_CERTIFY_USUAL,
+                                             .seed = (uint64_t)r};
+        double start = now();
+        status = cs_spectrum_of(&a, &options, &s);
+        (void)json_array_append_new(seconds, json_real(now() - start));
+        json_t *values = json_array();
+        for (int64_t j = 0; j < s.k; ++j) {
+            (void)json_array_append_new(values, json_real((s.eigenvalue ? s.eigenvalue : s.sigma)[j]));
+        }
+        (void)json_object_set_new(result, "values", values);
+        (void)json_object_set_new(
+            result, "certified",
+            json_boolean(s.solution.converged && s.cert.probe.state == CS_CERT_PASSED));
+    }
+    if (status == CS_OK) status = compare_products(&a, form, product);
+    (void)json_object_set_new(result, "product", json_real(product[0]));
+    (void)json_object_set_new(result, "normalised_product", json_real(product[1]));
     return status;
 }
 
@@ -255,8 +360,8 @@ int main(int argc, char **argv)
 {
     if (argc < 4) {
         (void)fprintf(stderr,
-                      "usage: bench components|svd|copies|density|moment4|count|gram|pairs FILE "
-                      "REPEATS [K|SAMPLES|WINDOW [OBJECTIVE]]\n");
+                      "usage: bench components|svd|copies|density|moment4|form|count|gram|pairs "
+                      "FILE REPEATS [K|SAMPLES|WINDOW [FORM|OBJECTIVE]]\n");
         return 2;
     }
     int repeats = atoi(argv[3]);
@@ -272,6 +377,9 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[1], "density") == 0) {
         cs_reason_clear();
         status = density(argv[2], repeats, parameter, seconds, result);
+    } else if (strcmp(argv[1], "form") == 0) {
+        cs_reason_clear();
+        status = form_of(argv[2], repeats, parameter, argc > 5 ? argv[5] : "qwem", seconds, result);
     } else if (strcmp(argv[1], "moment4") == 0) {
         cs_reason_clear();
         status = moment4(argv[2], repeats, seconds, result);

@@ -170,6 +170,12 @@ with tempfile.TemporaryDirectory() as work:
         for row in json.load(f):
             report(row["workload"], row["ours_s"], row["peer"], row["peer_s"], row["note"])
 
+    subprocess.run([sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "forms_bench.py"), program, rows_path, work,
+                    *(["2000", "500000", "50"] if small else ["10000", "10000000", "200"])], check=True)
+    with open(rows_path) as f:
+        for row in json.load(f):
+            report(row["workload"], row["ours_s"], row["peer"], row["peer_s"], row["note"])
+
     # Processor time of both: the Gram matrix of scipy takes one core, ours as many as there are.
     mine = ours("moment4", path, repeats)
     processor = []
