@@ -89,7 +89,6 @@ static cs_status wanted_spectrum(cs_args *args, const cs_matrix_form *form,
     if (status != CS_OK || k == 0) return status;
     options.k = k;
     options.form = form;
-    options.eigenvalues = form != NULL;
     options.progress = cs_output_progress(args);
     status = cs_spectrum_of(a, &options, out);
     return status == CS_OK ? cs_spectrum_require(out) : status;

@@ -431,6 +431,7 @@ static cs_status run_svd(cs_args *args)
     const char *path = NULL;
     double cost4 = 0;
     CS_AUTO(cs_matrix_form) *form = NULL;
+    CS_AUTO_FREE int64_t *row_token = NULL;
     cs_status status = take_options(args, &options);
     if (status == CS_OK) status = cs_args_form(args, cs_args_text(args, "form"), &form);
     options.form = form;
@@ -442,6 +443,9 @@ static cs_status run_svd(cs_args *args)
     if (status == CS_OK)
         status = cs_args_matrix(args, cs_args_positional(args, 0), &path, &rows, &a);
     options.rows = &rows;
+    if (status == CS_OK && form && cs_path_kind_of(cs_args_positional(args, 0)) == CS_IS_STORE)
+        status = cs_cooc_row_tokens(cs_args_positional(args, 0), rows.rows, a.cols, &row_token);
+    options.row_column = row_token;
     if (status == CS_OK)
         status = cs_args_given(args, "after-ones")
                      ? rank_after_ones(args, form, rows.rows, &a, &options.k)

@@ -120,6 +120,10 @@ typedef struct {
     const cs_nonempty_rows *rows;
     /** If the matrix is symmetric, return its eigenvalues and eigenvectors; not with `second`. */
     bool eigenvalues;
+    /** With `eigenvalues`: the column that each row of the whole is, -1 for none; NULL: row i is
+     * column i. Borrowed.
+     */
+    const int64_t *row_column;
 } cs_spectrum_options;
 
 /** State of a certificate. */

@@ -115,7 +115,7 @@ static cs_status spectrum_of_filled(const cs_csr *a, const cs_spectrum_options *
     s.moments.sum_sigma4_cost = cost.multiply_adds;
     bool symmetric = false, keep = vectors_needed(&system, options, cost.multiply_adds, wanted);
     if (options->eigenvalues && options->second == 0 &&
-        (status = cs_system_symmetric(&system, options->rows, &symmetric)) != CS_OK)
+        (status = cs_system_symmetric(&system, options, &symmetric)) != CS_OK)
         goto done;
     s.input.symmetric = symmetric;
     keep = keep || symmetric;
@@ -126,8 +126,7 @@ static cs_status spectrum_of_filled(const cs_csr *a, const cs_spectrum_options *
     if (s.solution.interrupted) keep = !options->values_only;
     if (options->partial) cs_interrupt_hold(true);
     status = cs_spectrum_merge(&system, &parts, options, keep, &s);
-    if (status == CS_OK && symmetric && keep)
-        status = cs_spectrum_signed(&system, options->rows, options->threads, &s);
+    if (status == CS_OK && symmetric && keep) status = cs_spectrum_signed(&system, options, &s);
     if (options->partial) {
         cs_interrupt_hold(false);
         s.solution.interrupted = cs_interrupted();

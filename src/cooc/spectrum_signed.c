@@ -24,61 +24,77 @@ static const double SYMMETRIC = 1e-12; /* of the largest entry: the rounding of 
 
 /* --- symmetry --------------------------------------------------------------------------------- */
 
-/* Whether the mirror of every entry is stored, and agrees. Rows are gone through in order, so it is
- * the next entry of the row of its column. place: the row of each column, -1 if it is empty; next:
- * scratch, a value a row. */
-static bool entries_symmetric(const cs_csr *a, const cs_nonempty_rows *rows, const int64_t *place,
-                              double largest, int64_t *next)
+/* The column that stored row i is; -1: none. */
+static int64_t column_of(const cs_spectrum_options *o, int64_t i)
 {
-    memcpy(next, a->ptr, (size_t)a->rows * sizeof *next);
+    const int64_t row = cs_nonempty_rows_at(o->rows, i);
+    return o->row_column ? o->row_column[row] : row;
+}
+
+/* The stored entry at a place, or NULL. */
+static const double *entry_at(const cs_csr *a, int64_t row, int64_t col)
+{
+    int64_t low = a->ptr[row], high = a->ptr[row + 1];
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (a->col[middle] < col) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < a->ptr[row + 1] && a->col[low] == col ? &a->val[low] : NULL;
+}
+
+/* Whether the mirror of every entry is stored, and agrees. place: the row of each column, or -1. */
+static bool entries_symmetric(const cs_csr *a, const cs_spectrum_options *o, const int64_t *place,
+                              double largest)
+{
     for (int64_t i = 0; i < a->rows; ++i) {
         for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
-            const int64_t j = place[a->col[e]], mirror = j < 0 ? -1 : next[j]++;
-            if (mirror < 0 || mirror == a->ptr[j + 1] ||
-                a->col[mirror] != cs_nonempty_rows_at(rows, i) ||
-                fabs(a->val[e] - a->val[mirror]) > SYMMETRIC * largest) {
-                return false;
-            }
+            const int64_t j = place[a->col[e]];
+            const double *mirror = j < 0 ? NULL : entry_at(a, j, column_of(o, i));
+            if (!mirror || fabs(a->val[e] - *mirror) > SYMMETRIC * largest) return false;
         }
     }
     return true;
 }
 
 /* Whether l r^T = r l^T: the two are multiples of each other. */
-static bool outer_symmetric(const cs_nonempty_rows *rows, int64_t n, const double *l,
+static bool outer_symmetric(const cs_spectrum_options *o, int64_t n, const double *l,
                             const double *r)
 {
     double largest = 0;
     int64_t at = 0;
     for (int64_t i = 0; i < n; ++i) {
         at = fabs(l[i]) > fabs(l[at]) ? i : at;
-        largest = fmax(largest, fabs(r[cs_nonempty_rows_at(rows, i)]));
+        largest = fmax(largest, fabs(r[column_of(o, i)]));
     }
-    const double own = r[cs_nonempty_rows_at(rows, at)], size = fabs(l[at]) * largest;
+    const double own = r[column_of(o, at)], size = fabs(l[at]) * largest;
     for (int64_t i = 0; i < n; ++i) {
-        if (fabs(l[at] * r[cs_nonempty_rows_at(rows, i)] - l[i] * own) > SYMMETRIC * size) {
+        if (fabs(l[at] * r[column_of(o, i)] - l[i] * own) > SYMMETRIC * size) {
             return false;
         }
     }
     return true;
 }
 
-cs_status cs_system_symmetric(const cs_system *system, const cs_nonempty_rows *rows, bool *out)
+cs_status cs_system_symmetric(const cs_system *system, const cs_spectrum_options *o, bool *out)
 {
     const cs_csr *a = system->abar;
-    CS_AUTO(cs_pool) pool = {0};
     *out = false;
-    if (rows->rows != a->cols || a->gram) return CS_OK;
-    int64_t *place = cs_pool_take(&pool, a->cols, sizeof *place);
-    int64_t *next = cs_pool_take(&pool, a->rows, sizeof *next);
-    if (pool.status != CS_OK) return pool.status;
+    if (a->gram || (!o->row_column && o->rows->rows != a->cols)) return CS_OK;
+    CS_AUTO_FREE int64_t *place = cs_alloc(a->cols, sizeof *place);
+    if (!place) return CS_ERR_MEMORY;
     memset(place, 0xff, (size_t)a->cols * sizeof *place); /* -1 */
     for (int64_t i = 0; i < a->rows; ++i) {
-        place[cs_nonempty_rows_at(rows, i)] = i;
+        const int64_t column = column_of(o, i);
+        if (column < 0 || place[column] >= 0) return CS_OK;
+        place[column] = i;
     }
-    *out = entries_symmetric(a, rows, place, system->entries.largest, next) &&
+    *out = entries_symmetric(a, o, place, system->entries.largest) &&
            (!system->term[CS_LEFT] ||
-            outer_symmetric(rows, a->rows, system->term[CS_LEFT], system->term[CS_RIGHT]));
+            outer_symmetric(o, a->rows, system->term[CS_LEFT], system->term[CS_RIGHT]));
     return CS_OK;
 }
 
@@ -97,21 +113,24 @@ static double orthogonal_part(const cs_dense *b, int64_t count, double *y)
 }
 
 /* Rows of the stored matrix as columns of the whole. */
-static void embed(const cs_nonempty_rows *rows, int64_t n, const double *from, double *to)
+static void embed(const cs_spectrum_options *o, int64_t n, const double *from, double *to)
 {
     for (int64_t i = 0; i < n; ++i) {
-        to[cs_nonempty_rows_at(rows, i)] = from[i];
+        to[column_of(o, i)] = from[i];
     }
 }
 
+enum { ADDED = 64 }; /* most columns that the u add: copies of the smallest modulus */
+
 /* An orthonormal basis of the v and of what the u add. */
-static cs_status basis_of(const cs_spectrum *s, const cs_nonempty_rows *rows, double least,
+static cs_status basis_of(const cs_spectrum *s, const cs_spectrum_options *o, double least,
                           cs_dense *out)
 {
     cs_dense b = {0};
-    cs_status status = cs_dense_init(&b, s->v.rows, 2 * s->k);
+    const int64_t most = s->k + cs_least(s->k, ADDED);
+    cs_status status = cs_dense_init(&b, s->v.rows, most);
     int64_t count = 0;
-    for (int64_t j = 0; status == CS_OK && j < 2 * s->k; ++j) {
+    for (int64_t j = 0; status == CS_OK && j < 2 * s->k && count < most; ++j) {
         double *y = b.data + count * b.ld;
         const cs_dense *from = j < s->k ? &s->v : &s->u;
         const double *x = from->data + (j % s->k) * from->ld;
@@ -119,7 +138,7 @@ static cs_status basis_of(const cs_spectrum *s, const cs_nonempty_rows *rows, do
         if (j < s->k) {
             memcpy(y, x, (size_t)b.rows * sizeof *y);
         } else {
-            embed(rows, s->u.rows, x, y);
+            embed(o, s->u.rows, x, y);
         }
         const double norm = orthogonal_part(&b, count, y);
         if (norm > least) {
@@ -144,18 +163,18 @@ static int larger_modulus(const void *x, const void *y)
 }
 
 /* *w = M b in the numbering of columns. */
-static cs_status product_of(const cs_system *system, const cs_nonempty_rows *rows, int threads,
+static cs_status product_of(const cs_system *system, const cs_spectrum_options *o,
                             const cs_dense *b, cs_dense *w)
 {
     cs_matrix_form_operator m = {0};
     CS_AUTO(cs_dense) stored = {0};
     cs_status status =
-        cs_matrix_form_operator_open(system->abar, &system->abar_t, system->term, threads, &m);
+        cs_matrix_form_operator_open(system->abar, &system->abar_t, system->term, o->threads, &m);
     if (status == CS_OK) status = cs_dense_init(&stored, m.op.rows, b->cols);
     if (status == CS_OK) status = cs_dense_init(w, b->rows, b->cols);
     if (status == CS_OK) status = cs_linop_apply(&m.op, false, b, &stored);
     for (int64_t j = 0; status == CS_OK && j < b->cols; ++j) {
-        embed(rows, stored.rows, stored.data + j * stored.ld, w->data + j * w->ld);
+        embed(o, stored.rows, stored.data + j * stored.ld, w->data + j * w->ld);
     }
     cs_matrix_form_operator_close(&m);
     return status;
@@ -200,14 +219,14 @@ static cs_status ritz_pairs(const cs_dense *b, const cs_dense *w, int64_t k, cs_
 }
 
 /* Replaces the triplets; the arrays are moved. */
-static void replace(const cs_nonempty_rows *rows, cs_dense *x, double **value, double **residual,
+static void replace(const cs_spectrum_options *o, cs_dense *x, double **value, double **residual,
                     cs_spectrum *s)
 {
     for (int64_t j = 0; j < s->k; ++j) {
         const double sign = (*value)[j] < 0 ? -1 : 1;
         s->sigma[j] = fabs((*value)[j]);
         for (int64_t i = 0; i < s->u.rows; ++i) {
-            s->u.data[i + j * s->u.ld] = sign * x->data[cs_nonempty_rows_at(rows, i) + j * x->ld];
+            s->u.data[i + j * s->u.ld] = sign * x->data[column_of(o, i) + j * x->ld];
         }
     }
     cs_dense_free(&s->v);
@@ -219,20 +238,19 @@ static void replace(const cs_nonempty_rows *rows, cs_dense *x, double **value, d
     *residual = *value = NULL;
 }
 
-cs_status cs_spectrum_signed(const cs_system *system, const cs_nonempty_rows *rows, int threads,
-                             cs_spectrum *s)
+cs_status cs_spectrum_signed(const cs_system *system, const cs_spectrum_options *o, cs_spectrum *s)
 {
     CS_AUTO(cs_dense) b = {0}, w = {0}, x = {0};
     CS_AUTO_FREE double *value = cs_alloc(s->k, sizeof *value);
     CS_AUTO_FREE double *residual = cs_alloc(s->k, sizeof *residual);
     cs_status status = value && residual ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK) status = basis_of(s, rows, system->tol, &b);
+    if (status == CS_OK) status = basis_of(s, o, system->tol, &b);
     if (status == CS_OK && b.cols < s->k) return CS_OK; /* the v are not independent */
-    if (status == CS_OK) status = product_of(system, rows, threads, &b, &w);
+    if (status == CS_OK) status = product_of(system, o, &b, &w);
     if (status == CS_OK) status = cs_dense_init(&x, b.rows, s->k);
     if (status == CS_OK) status = ritz_pairs(&b, &w, s->k, &x, value, residual);
     if (status == CS_OK && s->k > 0 && cs_largest(s->k, residual) <= system->tol * fabs(value[0])) {
-        replace(rows, &x, &value, &residual, s);
+        replace(o, &x, &value, &residual, s);
         cs_certificate_residual(system->tol, s);
     }
     return status;

@@ -143,13 +143,14 @@ cs_status cs_spectrum_merge(const cs_system *system, const cs_parts *parts,
                             const cs_spectrum_options *options, bool keep,
                             cs_spectrum *out) CS_MUST_CHECK;
 
-/* Whether Abar, or the form, is symmetric, row i being column rows[i]. CS_ERR_MEMORY. */
-cs_status cs_system_symmetric(const cs_system *system, const cs_nonempty_rows *rows,
+/* Whether Abar, or the form, is symmetric, with the rows as the columns that the options say.
+ * CS_ERR_MEMORY. */
+cs_status cs_system_symmetric(const cs_system *system, const cs_spectrum_options *options,
                               bool *out) CS_MUST_CHECK;
 
 /* Replaces the triplets of a symmetric matrix by those of its eigenvectors (spectrum_signed.c). Time:
  * k products, rows times k^2. CS_ERR_MEMORY. */
-cs_status cs_spectrum_signed(const cs_system *system, const cs_nonempty_rows *rows, int threads,
+cs_status cs_spectrum_signed(const cs_system *system, const cs_spectrum_options *options,
                              cs_spectrum *spectrum) CS_MUST_CHECK;
 
 /* Of the reduced matrix: rank, longest, lumped; and of its triplets too: complete, perron. */

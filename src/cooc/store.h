@@ -80,5 +80,16 @@ cs_status cs_cooc_sidecar(const char *dir, json_t **out) CS_MUST_CHECK;
  */
 cs_status cs_cooc_row_text(const cs_cooc_store *store, int64_t row, char **out) CS_MUST_CHECK;
 
+/** The tokens that are the contexts of a stored matrix of contexts each:W, target position unknown.
+ *
+ * \param rows rows of the matrix
+ * \param cols its columns, the tokens
+ * \param out receives `rows` tokens, -1 for an unknown context (cs_free); NULL for other contexts
+ * \retval CS_ERR_INPUT rows.npz is damaged
+ * \retval CS_ERR_IO a file is missing or cannot be read
+ */
+cs_status cs_cooc_row_tokens(const char *dir, int64_t rows, int64_t cols,
+                             int64_t **out) CS_MUST_CHECK;
+
 /** Number of the row with a key, -1 if there is none. O(log rows). */
 int64_t cs_cooc_row_of(const cs_cooc *cooc, cs_hash128 key);

@@ -261,18 +261,76 @@ void cs_cooc_store_free(cs_cooc_store *store)
     memset(store, 0, sizeof *store);
 }
 
-int64_t cs_cooc_row_of(const cs_cooc *cooc, cs_hash128 key)
+static int64_t find_key(const cs_hash128 *all, int64_t count, cs_hash128 key)
 {
-    int64_t low = 0, high = cooc->matrix.a.rows;
+    int64_t low = 0, high = count;
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        if (cs_hash_compare(cooc->key[middle], key) < 0) {
+        if (cs_hash_compare(all[middle], key) < 0) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    return low < cooc->matrix.a.rows && cs_hash_compare(cooc->key[low], key) == 0 ? low : -1;
+    return low < count && cs_hash_compare(all[low], key) == 0 ? low : -1;
+}
+
+int64_t cs_cooc_row_of(const cs_cooc *cooc, cs_hash128 key)
+{
+    return find_key(cooc->key, cooc->matrix.a.rows, key);
+}
+
+/* Whether the rows of a sidecar are single tokens, whatever their place. */
+static bool rows_are_tokens(const json_t *sidecar)
+{
+    const char *context = json_string_value(json_object_get(sidecar, "context"));
+    const char *position = json_string_value(json_object_get(sidecar, "target_position"));
+    cs_context c = {0};
+    const bool known = context && position && cs_context_parse(context, &c) == CS_OK;
+    if (context && !known) cs_reason_clear();
+    return known && c.mode == CS_CONTEXT_EACH && strcmp(position, "blind") == 0;
+}
+
+/* The keys of a directory: a array of rows x 2 words. */
+static cs_status read_keys(const char *dir, int64_t rows, cs_array *out)
+{
+    cs_npz *npz = NULL;
+    CS_AUTO_FREE char *path = cs_path_join(dir, "rows.npz");
+    cs_status status = path ? cs_npz_open(path, 0, &npz) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_npz_read(npz, "key", out);
+    if (status == CS_OK && (out->dtype != CS_U64 || out->size != 2 * rows))
+        status = cs_fail(CS_ERR_INPUT, "%s: 'key' does not have two words for each of %lld rows",
+                         path, (long long)rows);
+    cs_npz_close(npz);
+    return status;
+}
+
+cs_status cs_cooc_row_tokens(const char *dir, int64_t rows, int64_t cols, int64_t **out)
+{
+    json_auto_t *sidecar = NULL;
+    CS_AUTO(cs_array) words = {0};
+    CS_AUTO_FREE cs_hash128 *key = NULL;
+    *out = NULL;
+    cs_status status = cs_cooc_sidecar(dir, &sidecar);
+    if (status != CS_OK || !rows_are_tokens(sidecar)) return status;
+    int64_t *token = cs_alloc(rows, sizeof *token);
+    key = cs_alloc(rows, sizeof *key);
+    status = token && key ? read_keys(dir, rows, &words) : CS_ERR_MEMORY;
+    for (int64_t i = 0; status == CS_OK && i < rows; ++i) {
+        const uint64_t *word = (const uint64_t *)words.data + 2 * i;
+        key[i] = (cs_hash128){.high = word[0], .low = word[1]};
+        token[i] = -1;
+    }
+    for (int64_t v = 0; status == CS_OK && v < cols; ++v) {
+        const int64_t row = find_key(key, rows, cs_key_of(CS_KEY_ITEM, 0, v));
+        if (row >= 0) token[row] = v;
+    }
+    if (status != CS_OK) {
+        cs_free(token);
+        return status;
+    }
+    *out = token;
+    return CS_OK;
 }
 
 /* --- texts of rows --- */

@@ -40,6 +40,16 @@ test_signed_eigenvalues() {
     exits 0 "$COSPEC" svd path.mtx -k 3 --form conditional --json && grep -q '"symmetric": false' out && ! grep -q '"eigenvalue"' out
 }
 
+# Windows of three with one visible token count pairs in both directions; rows are tokens in the order of their keys.
+test_windows_are_symmetric() {
+    printf 'a b c d\nb a d c a\nc c b\n' > t.txt
+    exits 0 "$COSPEC" cooc --corpus t.txt --objective masked --unmasked 1 --max-length 3 --stride 1 --context each:2 --vocab all -o win || return 1
+    exits 0 "$COSPEC" svd win -k all --form 'n*a' --csv && column eigenvalue > e && [ "$(grep -c . e)" = 4 ] && grep -q '^-' e || { fail "${why:-$(cat out)}"; return 1; }
+    exits 0 "$COSPEC" svd win/matrix.npz -k all --form 'n*a' --csv && ! grep -q eigenvalue out || { fail "rows of a file are columns"; return 1; }
+    exits 0 "$COSPEC" cooc --corpus t.txt --objective ar --context each:2 --vocab all -o ar && exits 0 "$COSPEC" svd ar -k 2 --form qwem --json &&
+        grep -q '"symmetric": false' out
+}
+
 # The centred form has the normalised spectrum without one value 1, and an expression that of its name.
 test_forms_agree() {
     words || return 1
