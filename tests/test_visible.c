@@ -20,7 +20,7 @@ TEST(control_characters_are_shown)
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; ++i) {
         char shown[64], *written = NULL;
         size_t size = 0;
-        cs_visible_copy(shown, sizeof shown, pairs[i][0]);
+        cs_visible_copy(shown, sizeof shown, pairs[i][0], "\n\t");
         assert_string_equal(shown, pairs[i][1]);
         FILE *out = open_memstream(&written, &size);
         assert_non_null(out);
@@ -29,11 +29,14 @@ TEST(control_characters_are_shown)
         assert_string_equal(written, pairs[i][1]);
         free(written);
         cs_reason_clear();
-        (void)cs_blame(cs_fail(CS_ERR_INPUT, "%s", pairs[i][0]), "%s", pairs[i][0]);
-        assert_int_equal(strncmp(cs_reason(), pairs[i][1], strlen(pairs[i][1])), 0);
+        (void)cs_fail_lines(CS_ERR_INPUT, pairs[i][0]);
+        assert_string_equal(cs_reason(), pairs[i][1]);
     }
+    cs_reason_clear();
+    (void)cs_blame(cs_fail(CS_ERR_INPUT, "%s", "a\n\33b\tc"), "%s", "d\ncospec: e");
+    assert_string_equal(cs_reason(), "d\\u000acospec: e: a\\u000a\\u001bb\tc");
     char cut[8];
-    cs_visible_copy(cut, sizeof cut, "abcd\33"); /* a character is shown whole or not */
+    cs_visible_copy(cut, sizeof cut, "abcd\33", ""); /* a character is shown whole or not */
     assert_string_equal(cut, "abcd");
     cs_reason_clear();
 }

@@ -14,8 +14,14 @@ enum { REASON_SIZE = 4096 };
 
 static _Thread_local char reason[REASON_SIZE];
 
+static void set_reason(const char *text, const char *kept)
+{
+    cs_visible_copy(reason, sizeof reason, text, kept);
+}
+
 #undef cs_fail /* the forms for the static analyser */
 #undef cs_blame
+#undef cs_fail_lines
 
 cs_status cs_fail(cs_status code, const char *format, ...)
 {
@@ -26,9 +32,17 @@ cs_status cs_fail(cs_status code, const char *format, ...)
         va_start(args, format);
         (void)vsnprintf(text, sizeof text, format, args);
         va_end(args);
-        cs_visible_copy(reason, sizeof reason, text);
+        set_reason(text,
+                   "\t"); /* a line break is of an argument, and would begin a line of its own */
         cs_plural_agree(reason);
     }
+    return code;
+}
+
+cs_status cs_fail_lines(cs_status code, const char *text)
+{
+    assert(code != CS_OK);
+    if (reason[0] == '\0') set_reason(text, "\n\t");
     return code;
 }
 
@@ -41,7 +55,7 @@ cs_status cs_blame(cs_status code, const char *format, ...)
         va_start(args, format);
         const bool whole = vsnprintf(text, sizeof text, format, args) < REASON_SIZE;
         va_end(args);
-        cs_visible_copy(reason, sizeof reason, text);
+        set_reason(text, "\t");
         const int used = whole ? (int)strlen(reason) : REASON_SIZE;
         /* "text: ...", or a place within it: "text:3: ..." */
         bool known =

@@ -45,6 +45,14 @@ typedef enum {
  */
 cs_status cs_fail(cs_status code, const char *format, ...) CS_PRINTF(2, 3);
 
+/** cs_fail with a text whose line breaks stay, while those of cs_fail's arguments are shown as
+ * escapes: the caller has made sure that names and data in it have none.
+ *
+ * \param text the reason
+ * \return `code`
+ */
+cs_status cs_fail_lines(cs_status code, const char *text);
+
 /** Puts a place in front of the reason: "place: reason". Does nothing if the reason already begins
  * so, or if `code` is CS_OK.
  *
@@ -63,6 +71,7 @@ cs_status cs_blame(cs_status code, const char *format, ...) CS_PRINTF(2, 3);
 #ifdef __clang_analyzer__
 #define cs_fail(code, ...) ((void)cs_fail(code, __VA_ARGS__), (code))
 #define cs_blame(code, ...) ((void)cs_blame(code, __VA_ARGS__), (code))
+#define cs_fail_lines(code, text) ((void)cs_fail_lines(code, text), (code))
 #endif
 
 /** The reason of the first failure on this thread, "" if there is none. The text belongs to the

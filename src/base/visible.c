@@ -48,12 +48,12 @@ void cs_visible_write(FILE *out, const char *text, size_t size, const char *kept
     }
 }
 
-void cs_visible_copy(char *to, size_t capacity, const char *text)
+void cs_visible_copy(char *to, size_t capacity, const char *text, const char *kept)
 {
     char shown[CS_VISIBLE_TEXT];
     size_t used = 0, size = strlen(text);
     for (size_t i = 0; i < size;) {
-        if (stays(text[i], "\n\t")) {
+        if (stays(text[i], kept)) {
             shown[0] = text[i++];
             shown[1] = '\0';
         } else {

@@ -17,6 +17,5 @@ size_t cs_visible_char(const char *at, size_t size, char text[CS_VISIBLE_TEXT]);
 /* Writes text to read. The characters `kept` (line breaks, tabs) stay as they are. */
 void cs_visible_write(FILE *out, const char *text, size_t size, const char *kept);
 
-/* Copies text to read into `to`, cut after its last whole character that fits; line breaks and tabs
- * stay. */
-void cs_visible_copy(char *to, size_t capacity, const char *text);
+/* Copies text to read into `to`, cut after its last whole character that fits. */
+void cs_visible_copy(char *to, size_t capacity, const char *text, const char *kept);

@@ -49,7 +49,7 @@ void cs_output_note(const cs_args *args, const char *format, ...)
     } else {
         cs_progress_clear();
         flockfile(stderr); /* a line of progress may come from another thread */
-        cs_visible_write(stderr, shown, strlen(shown), "\n\t");
+        cs_visible_write(stderr, shown, strlen(shown), "\t"); /* one line, whatever it names */
         (void)putc('\n', stderr);
         funlockfile(stderr);
     }

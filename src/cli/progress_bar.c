@@ -161,7 +161,7 @@ static void show(void *ctx, const char *reported, int64_t done, int64_t total)
 {
     char stage[STAGE];
     (void)ctx;
-    cs_visible_copy(stage, sizeof stage, reported);
+    cs_visible_copy(stage, sizeof stage, reported, "");
     if (receiver() >= 0) {
         send_report(receiver(), stage, done, total);
     } else if (isatty(STDERR_FILENO)) {

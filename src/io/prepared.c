@@ -68,7 +68,7 @@ static cs_status outcome(const char *what, int code, int err)
     CS_AUTO_FREE char *said = content_of(err);
     if (!said) return CS_ERR_MEMORY;
     cs_status status =
-        said[0] != '\0' ? cs_fail(CS_ERR_INPUT, "%s", said)
+        said[0] != '\0' ? cs_fail_lines(CS_ERR_INPUT, said)
                         : cs_fail(CS_ERR_INPUT, "%s: ended with %s %d", what,
                                   code > 128 ? "signal" : "status", code > 128 ? code - 128 : code);
     return status;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "io/gzip.h"
@@ -105,11 +106,13 @@ cs_status cs_refused_status(const cs_refused *refused)
     if (more > 0) {
         (void)snprintf(rest, sizeof rest, "\n  and %lld more", (long long)more);
     }
-    return refused->files == 0 ? CS_OK
-           : refused->files == 1
-               ? cs_fail(CS_ERR_INPUT, "%s; %s", refused->report, advice)
-               : cs_fail(CS_ERR_INPUT, "%lld files are not valid UTF-8 (%s):\n  %s%s",
-                         (long long)refused->files, advice, refused->report, rest);
+    if (refused->files < 2) {
+        return refused->files == 0 ? CS_OK
+                                   : cs_fail(CS_ERR_INPUT, "%s; %s", refused->report, advice);
+    }
+    CS_AUTO_FREE char *text = cs_format("%lld files are not valid UTF-8 (%s):\n  %s%s",
+                                        (long long)refused->files, advice, refused->report, rest);
+    return text ? cs_fail_lines(CS_ERR_INPUT, text) : CS_ERR_MEMORY;
 }
 
 bool cs_text_keeps(cs_text_rules *rules, const char *text, int64_t size)

@@ -80,6 +80,13 @@ test_control_bytes() {
     printf 'the cat\ta\033[31mred\nthe dog\tb\342\200\256x\nthe cow\ta\033[31mred\n' > c.tsv
     esc=$(printf '\033')
     exits 0 "$COSPEC" data stats c.tsv && exits 0 "$COSPEC" cooc --corpus c.tsv --objective ar -o "m$esc[1m" && ! grep -q "$esc" out err || { fail "${why:-control bytes: $(cat -v out err)}"; return 1; }
+    # a line break in an argument begins no line that looks like one of the program
+    forged=$(printf 'gone\r\ncospec svd: all is well')
+    for command in "svd" "data stats" "tokenize encode" "rank" "plot training -o n" "rerun" "train --objective ar -o n --corpus" "cooc --objective ar -o n --corpus" "help" "svd m --solver" "inspect" "verify 3.1 --matrix" ""; do
+        "$COSPEC" $command "$forged" > out 2> err && { fail "'$command' takes it"; return 1; }
+        ! grep -q '^cospec svd: all' out err && ! grep -q "$(printf '\r')" out err && grep -qF '\u000d\u000acospec svd: all' err || { fail "$command: $(cat -v out err)"; return 1; }
+    done
+    cp c.tsv "$forged" && exits 0 "$COSPEC" data stats "$forged" --format tsv && ! grep -q '^cospec svd: all' out err || { fail "${why:-$(cat out err)}"; return 1; }
     refuses 3 'no such file' "$COSPEC" svd "gone$esc[2J" && ! grep -q "$esc" err && grep -qF 'gone\u001b' err || { fail "${why:-$(cat -v err)}"; return 1; }
     printf 'index,sigma\n1,1\n2,0.5\n' > a.csv
     exits 0 "$COSPEC" plot spectra "$(printf 'x\033y\001\377')=a.csv" -o f || return 1
