@@ -262,7 +262,15 @@ static cs_status list_steps(cs_args *args, const cs_study *study, void *ctx)
     return cs_output_record(args, "steps", &view);
 }
 
-/* --pictures: the variable `images` of the study, with the claims that do not need other corpora. */
+/* A variable takes the value of another one, if the study has that. */
+static cs_status take_own(json_t *variables, const char *name, const char *own)
+{
+    json_t *value = json_object_get(variables, own);
+    return value ? cs_json_set(variables, name, json_deep_copy(value)) : CS_OK;
+}
+
+/* --pictures: the variable `images` of the study, with the claims that do not need other corpora.
+ * NPZ files are read at their own size: their masks and boxes would not be resized. */
 static cs_status take_pictures(const char *pictures, json_t *json)
 {
     json_t *variables = json_object_get(json, "variables");
@@ -279,10 +287,10 @@ static cs_status take_pictures(const char *pictures, json_t *json)
         cs_json_set(variables, "images", json_string(strpbrk(pictures, " \t") ? word : pictures));
     if (status == CS_OK) status = cs_json_set(variables, "images_are", json_string(are));
     if (status == CS_OK) status = cs_json_set(variables, "held", json_string("images"));
-    json_t *claims = json_object_get(variables, "own_claims");
-    if (status == CS_OK && claims)
-        status = cs_json_set(variables, "claims", json_deep_copy(claims));
-    return status;
+    if (status == CS_OK) status = take_own(variables, "claims", "own_claims");
+    return status == CS_OK && !cs_has_suffix(pictures, ".npz")
+               ? take_own(variables, "fit", "own_fit")
+               : status;
 }
 
 static cs_status read_study(cs_args *args, cs_study_job *j)
@@ -332,8 +340,9 @@ static const cs_opt study_options[] = {
             "claim), cpu (20 minutes) and gpu (hours on one GPU). Default: cpu."),
     CS_TEXT("pictures", "DIR", NULL,
             "Run plots/images.json on these images in place of glyphs: CIFAR-10 files, or a "
-            "directory of images of one size for each class. Claims that need other corpora are "
-            "left out."),
+            "directory of images for each class, or train and val of such. Images of any size are "
+            "resized to a shorter side of 32 pixels and cropped to 32 x 32. Claims that need other "
+            "corpora are left out."),
     CS_TEXT("template", "FILE", NULL,
             "Template of the report. Default: the shared plots/report.html, with --claims "
             "plots/claims.html."),

@@ -37,4 +37,22 @@ open("my photos/batches.meta.txt", "w").write("\n".join(f"class {c}" for c in ra
     grep -q '"accuracy\|,accuracy,' r/l-group1-0/probe.csv && refuses 3 '--pictures none: No such file or directory' "$COSPEC" $study --pictures none -o n && refuses 2 'no variable images for --pictures' "$COSPEC" reproduce --pictures 'my photos' -o n
 }
 
+# Photographs of various sizes, train and val of classes: read as 32 x 32 in every step.
+test_own_photographs() {
+    python3 -c '
+import os, random
+random.seed(2)
+for side, n in (("train", 6), ("val", 3)):
+    for c in range(2):
+        os.makedirs(f"photos/{side}/class {c}")
+        for i in range(n):
+            h, w = random.randint(33, 60), random.randint(20, 70)
+            pixels = bytes(min(255, max(0, int(random.gauss(60 + 90 * c, 30)))) for _ in range(3 * h * w))
+            open(f"photos/{side}/class {c}/{i}.ppm", "wb").write(b"P6 %d %d 255\n" % (w, h) + pixels)' || return 1
+    study="reproduce --steps $root/plots/images.json --scale smoke"
+    exits 0 "$COSPEC" $study --template "$root/plots/images.html" --pictures photos -o r --dry-run --csv && grep -q -- '--corpus photos --size 32 --crop 32' out && exits 0 "$COSPEC" $study --template "$root/plots/images.html" -o r --dry-run --csv &&
+        ! grep -q -- '--crop' out || { fail "${why:-$(grep -m 1 corpus out)}"; return 1; }
+    exits 0 "$COSPEC" $study --pictures photos --claims GVP-T8-mae-l2 -o r -q && grep -q '"shortest_edge": 32' r/m-mae-0/preprocessor_config.json && [ -s r/r-one-mae-0/scores.csv ] || fail "${why:-$(ls r | tr '\n' ' ')}"
+}
+
 run_tests
