@@ -60,7 +60,9 @@ FAULTY(int, -1, fseek, (FILE * f, long at, int from), f, at, from)
 FAULTY(int, -1, fseeko, (FILE * f, off_t at, int from), f, at, from)
 FAULTY(int, -1, lstat, (const char *path, struct stat *st), path, st)
 FAULTY(int, -1, fstat, (int fd, struct stat *st), fd, st)
-FAULTY(ssize_t, -1, pread, (int fd, void *to, size_t n, off_t at), fd, to, n, at)
+static bool short_reads; /* pread moves half of what is asked for */
+FAULTY(ssize_t, -1, pread, (int fd, void *to, size_t n, off_t at), fd, to,
+       short_reads ? n - n / 2 : n, at)
 FAULTY(ssize_t, -1, read, (int fd, void *to, size_t n), fd, to, n)
 FAULTY(int, -1, scandir, (const char *dir, struct dirent ***list, chooser choose, order by), dir,
        list, choose, by)
@@ -344,6 +346,15 @@ static cs_status hash_all(const char *path)
     return cs_path_sha256(path, NULL, hex, &bytes);
 }
 
+/* The digest of a file, all of which are recorded or none. */
+static cs_status put_digest(const char *dir)
+{
+    json_auto_t *outputs = json_array();
+    cs_status status = cs_digest_put(outputs, dir, "a.npy");
+    assert_true(status != CS_OK || json_array_size(outputs) == 1);
+    return status;
+}
+
 static cs_status list_names(const char *path)
 {
     char **name = NULL;
@@ -403,6 +414,7 @@ TEST_IN_DIR(no_reader_takes_an_error_for_the_end)
     reads_fail(read_npz, npz);
     reads_fail(read_tensors, tensors);
     reads_fail(hash_all, *state);
+    reads_fail(put_digest, *state);
     reads_fail(list_names, *state);
 }
 
@@ -418,6 +430,18 @@ TEST_IN_DIR(interrupted_reads_go_on)
         went_on += with_fault(read_rows, npy, n, EINTR) == CS_OK && failed;
     }
     assert_true(went_on >= 4); /* header and items, of each */
+}
+
+TEST_IN_DIR(short_reads_go_on)
+{
+    const char *npy = in_dir(state, "a.npy"), *packed = in_dir(state, "packed.npy");
+    OK(write_npy(npy));
+    pack(npy, packed);
+    short_reads = true;
+    const cs_status status = read_stream(packed), plain = read_npy(npy);
+    short_reads = false;
+    OK(status);
+    OK(plain);
 }
 
 /* Only a name that leads nowhere proves that a file is not there. */

@@ -192,9 +192,11 @@ static cs_status refuse_links(char *path, size_t root)
 
 static cs_status check_place(const cs_args *args, const char *file, char *path, size_t root)
 {
+    bool there = false;
     cs_status status = refuse_links(path, root);
-    bool ours = cs_args_flag(args, "force") || args->folder.resumes || begun(args, path) ||
-                was_left(args, file, path) || !cs_path_exists(path);
+    if (status == CS_OK) status = cs_path_find(path, &there);
+    bool ours = !there || cs_args_flag(args, "force") || args->folder.resumes ||
+                begun(args, path) || was_left(args, file, path);
     if (status == CS_OK && !ours && strcmp(file, "manifest.json") == 0) {
         status = is_manifest(path, &ours);
     }

@@ -74,8 +74,8 @@ cs_status cs_digest_put(json_t *outputs, const char *dir, const char *name)
     if (status != CS_OK || find(outputs, name)) {
         /* nothing to record */
     } else if (lstat(path, &st) != 0) {
-        bool there = false;
-        status = cs_path_find(path, &there);
+        if (errno != ENOENT && errno != ENOTDIR)
+            status = cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
     } else if (S_ISREG(st.st_mode)) {
         status = put_file(outputs, path, name, (int64_t)st.st_size);
     } else if (S_ISDIR(st.st_mode)) {

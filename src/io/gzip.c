@@ -253,11 +253,12 @@ static cs_status open_packed(const char *path, int *fd, FILE **out)
 cs_status cs_gzip_begins(int fd, const char *path, bool *is)
 {
     unsigned char magic[2] = {0};
-    ssize_t got = -1;
-    do {
-        got = pread(fd, magic, sizeof magic, 0);
-    } while (got < 0 && errno == EINTR);
-    *is = got >= 0 && begins(magic, got);
+    ssize_t got = 1, held = 0;
+    while (held < 2 && (got > 0 || (got < 0 && errno == EINTR))) {
+        got = pread(fd, magic + held, sizeof magic - (size_t)held, held);
+        held += got > 0 ? got : 0;
+    }
+    *is = begins(magic, held);
     return got >= 0 || errno == ESPIPE
                ? CS_OK
                : cs_fail(CS_ERR_IO, "%s: cannot read: %s", path, strerror(errno));

@@ -93,6 +93,18 @@ test_control_bytes() {
     python3 -c 'import sys, xml.dom.minidom as x; x.parse(sys.argv[1])' f/spectra.svg 2> err || fail "$(tail -1 err)"
 }
 
+# A place whose file cannot be examined is not said to be taken.
+# shellcheck disable=SC2086
+test_a_place_that_cannot_be_examined() {
+    command -v strace > /dev/null || { skip a_place_that_cannot_be_examined "no strace"; return 0; }
+    for n in 1 2 3 4; do
+        strace -qq -o trace -P d/toy.csv -e trace=newfstatat,lstat,stat,statx -e "inject=newfstatat,lstat,stat,statx:error=EIO:when=$n" "$COSPEC" $toy -o d > out 2> err
+        code=$?
+        grep -q INJECTED trace || { [ $n -gt 2 ] && return 0; skip a_place_that_cannot_be_examined "strace injects nothing"; return 0; }
+        [ $code = 3 ] && says "d/toy.csv: Input/output error" && [ ! -e d ] || { fail "call $n: exit $code: $(head -c 200 err) $(ls -A d)"; return 1; }
+    done
+}
+
 # shellcheck disable=SC2086
 test_a_failed_run_leaves_no_folder() {
     exits 3 "$COSPEC" svd none.mtx -o d && [ ! -e d ] && exits 0 "$COSPEC" $toy --dry-run -o d && [ ! -e d ]
@@ -138,4 +150,4 @@ test_json_tables() {
     exits 0 "$COSPEC" svd cooc -q --json && grep -q '^  "data": \[' out || fail "${why:-$(cat out)}"
 }
 
-for name in json_tables folders_within files_of_others_are_refused resume_takes_over_its_own_run_only links_are_not_followed one_run_at_a_time a_killed_run_is_repeated_without_force a_reader_is_told_of_the_writer control_bytes a_failed_run_leaves_no_folder; do check "$name"; done
+for name in json_tables folders_within a_place_that_cannot_be_examined files_of_others_are_refused resume_takes_over_its_own_run_only links_are_not_followed one_run_at_a_time a_killed_run_is_repeated_without_force a_reader_is_told_of_the_writer control_bytes a_failed_run_leaves_no_folder; do check "$name"; done
