@@ -3,7 +3,7 @@
 usage: forms_bench.py BENCH_PROGRAM OUT.json FOLDER WORDS TOKENS K
 
 Symmetric counts of words within 16 of each other, in a text of topics over Zipf's law. The form is M* of QWEM, (a - p q) / ((a + p q) / 2). Ours counts
-certificates and eigenvectors; svds is asked for residuals near ours. The note has the cost of one product of a panel, over that of the normalised matrix.
+certificates and eigenvectors; svds has the tolerance that gives residuals near ours. The note has the cost of one product of a panel, over that of the normalised matrix.
 """
 import json
 import os
