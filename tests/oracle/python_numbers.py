@@ -33,6 +33,26 @@ near(s["sigma"], sigma, 1e-10)
 near(normalised @ s["v"], s["u"] * s["sigma"], 1e-9)
 near(s["sum_sigma2"], normalised.multiply(normalised).sum(), 1e-9)
 
+# svd of a form: QWEM's matrix as a dense one, with the signs of its eigenvalues where it is symmetric
+near(cospec.svd(counts, k=12, form="centred", **quiet)["sigma"][:11], sigma[1:], 1e-10)
+few = counts[:300].T @ counts[:300]
+few = few[few.getnnz(1) > 0][:, few.getnnz(0) > 0]
+joint = few.toarray() / few.sum()
+e = np.outer(joint.sum(1), joint.sum(0))
+values = np.linalg.eigvalsh((joint - e) / (0.5 * (joint + e)))
+values = values[np.argsort(-np.abs(values))[:12]]
+s = cospec.svd(few, k=12, form="qwem", vectors=True, **quiet)
+near(np.sort(s["eigenvalue"]), np.sort(values), 1e-10 * abs(values[0]))
+near(s["u"], s["v"] * np.sign(s["eigenvalue"]), 0)
+assert s["matrix_form"] == "qwem" and s["symmetric"] is True and "eigenvalue" in s.frame
+sparse.save_npz("few.npz", few.tocsr())
+d = cospec.density("few.npz", known=3, form="qwem", **quiet)
+near(d["sigma"], np.abs(values[:3]), 1e-10 * abs(values[0]))
+try:
+    cospec.svd(counts, k=2, form="qwen", **quiet)
+except cospec.CospecError as error:
+    assert "did you mean qwem?" in str(error), error
+
 # rank: every measure by its definition
 h = rng.standard_normal((300, 40)) * np.linspace(0.1, 2, 40) ** 2 + 0.3
 for center in (False, True):
