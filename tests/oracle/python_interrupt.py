@@ -1,6 +1,7 @@
 """Ctrl-C, and an exception of the caller's function of progress, end functions of arrays and of commands within two seconds. usage: python_interrupt.py"""
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -105,6 +106,32 @@ except KeyboardInterrupt:
     assert not any(thread.name == "cospec svd" for thread in threading.enumerate()), "the library computes on"
 finally:
     threading.Thread = usual
+
+
+class Starting(subprocess.Popen):
+    """Interrupted after the child has begun and before anybody knows it."""
+
+    def _execute_child(self, *arguments, **options):
+        super()._execute_child(*arguments, **options)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+
+
+# an interrupt while a child starts ends the child and is raised here
+subprocess.Popen, usual = Starting, subprocess.Popen
+begun = time.monotonic()
+try:
+    cospec.svd("dense.npy", k="all", progress=False)
+    raise AssertionError("no interrupt")
+except KeyboardInterrupt:
+    assert time.monotonic() - begun < 3, time.monotonic() - begun
+finally:
+    subprocess.Popen = usual
+try:
+    assert os.waitpid(-1, os.WNOHANG) is None, "a child computes on"
+except ChildProcessError:
+    pass
+assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 # what a function of progress raises ends the work in this process and in a child, and is raised here
 aborted(cospec.rank, rows, blocks=200)
 aborted(cospec.similarity, rows, rows, blocks=200)

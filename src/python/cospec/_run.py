@@ -7,19 +7,16 @@ import inspect
 import io
 import json
 import os
-import pty
-import selectors
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
-import time
 import warnings
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, Union, cast
+
+from ._child import NotStarted, Streams
 
 if TYPE_CHECKING:
     import pandas
@@ -35,7 +32,6 @@ Array = Any  #: a path, or an array in its place
 Corpus = Any  #: a name or path, or texts in its place
 F = TypeVar("F", bound=Callable[..., "Result"])
 
-GRACE = 1.5  # seconds between SIGINT and SIGKILL
 # The table of a command whose file has another name.
 _TABLES = {"train": "log.csv", "compare": "claims.csv", "reproduce": "claims.csv", "demo": "figure/spectra.csv"}
 
@@ -316,103 +312,7 @@ def program() -> str:
     return found
 
 
-def _stop(child: "subprocess.Popen[bytes]") -> None:
-    """Ends the child within two seconds: SIGINT, then SIGKILL."""
-    if child.poll() is None:
-        child.send_signal(signal.SIGINT)
-        end = time.monotonic() + GRACE
-        while child.poll() is None and time.monotonic() < end:
-            time.sleep(0.01)
-        if child.poll() is None:
-            child.kill()
-    child.wait()
-
-
-class _Streams:
-    """Reads what the child writes. Its standard error is shown at once, on a terminal with its bar, except its
-    reason, which the exception has. Its progress, which it writes into the descriptor COSPEC_PROGRESS, goes to a callable."""
-
-    def __init__(self, name: str, progress: Progress, said: "Callable[[str], str]") -> None:
-        self.name, self.said = name, said
-        self.receive = progress if callable(progress) else None
-        self.show = progress is not False and sys.stderr is not None
-        self.out, self.err, self.reports = bytearray(), bytearray(), bytearray()
-        self.line = ""  # of standard error, not shown yet
-        self.terminal = self.show and self.receive is None and sys.stderr.isatty()
-
-    def run(self, argv: "list[str]") -> int:
-        ours, theirs = pty.openpty() if self.terminal else os.pipe()
-        reports, to = os.pipe()
-        environment = {**os.environ, "COSPEC_PROGRESS": str(to)} if self.receive else None
-        try:
-            child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs, env=environment,
-                                     pass_fds=(to,) if self.receive else ())
-        except OSError as error:
-            os.close(ours)
-            os.close(reports)
-            raise CospecError("%s: %s" % (argv[0], error.strerror), 3) from error
-        finally:
-            os.close(theirs)
-            os.close(to)
-        try:
-            if self.receive:
-                self.receive(self.name, 0, 1)
-            self._read(child, {ours: self._take_error, reports: self._take_report,
-                               cast("io.BufferedReader", child.stdout).fileno(): self.out.extend})
-            code = child.wait()
-            if self.receive:
-                self.receive(self.name, 1, 1)
-            return code
-        except BaseException:
-            _stop(child)
-            raise
-        finally:
-            self._write(self.line)
-            os.close(ours)
-            os.close(reports)
-            cast("io.BufferedReader", child.stdout).close()
-
-    def _read(self, child: "subprocess.Popen[bytes]", takes: "dict[int, Callable[[bytes], object]]") -> None:
-        with selectors.DefaultSelector() as ready:
-            for descriptor in takes:
-                ready.register(descriptor, selectors.EVENT_READ)
-            while ready.get_map():
-                for key, _ in ready.select():
-                    try:
-                        part = os.read(key.fd, 65536)
-                    except OSError:  # a terminal whose other end is closed
-                        part = b""
-                    if part:
-                        takes[key.fd](part)
-                    else:
-                        ready.unregister(key.fd)
-
-    def _take_report(self, part: bytes) -> None:
-        self.reports += part
-        *lines, rest = self.reports.decode(errors="replace").split("\n")
-        self.reports = bytearray(rest.encode())
-        for line in lines:
-            stage, _, numbers = line.partition("\t")
-            done, _, total = numbers.partition("\t")
-            if self.receive and done.isdigit() and total.isdigit():
-                self.receive(stage, int(done), int(total))
-
-    def _take_error(self, part: bytes) -> None:
-        self.err += part
-        *lines, self.line = (self.line + part.decode(errors="replace")).split("\n")
-        for line in lines:
-            self._write(line + "\n")
-        if self.line.startswith("\r"):  # a bar
-            self._write(self.line)
-            self.line = ""
-
-    def _write(self, text: str) -> None:
-        if self.show and text and not text.replace("\r", "").replace("\033[K", "").startswith("cospec %s: " % self.name):
-            sys.stderr.write(self.said(text))
-            sys.stderr.flush()
-
-
-def _reason(streams: _Streams, name: str, code: int) -> str:
+def _reason(streams: Streams, name: str, code: int) -> str:
     lines = [line.split("\r")[-1].strip() for line in streams.err.decode(errors="replace").split("\n")]
     for line in reversed(lines):
         line = line.replace("\033[K", "")
@@ -442,8 +342,11 @@ def run(name: str, words: "list[str]", *, output: bool, json_record: bool, progr
     argv = [program(), name, *words]
     argv[2:2] = (["--json"] if json_record else []) + (["--output", path] if path else [])
     check_words(argv)
-    streams = _Streams(name, progress, said)
-    code = streams.run(argv)
+    streams = Streams(name, progress, said)
+    try:
+        code = streams.run(argv)
+    except NotStarted as error:
+        raise CospecError("%s: %s" % (argv[0], error), 3) from error
     if code == -signal.SIGINT or code == 130:
         raise CospecError(_reason(streams, name, code), 130)
     text = streams.out.decode(errors="replace")
