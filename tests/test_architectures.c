@@ -51,9 +51,8 @@ static int verify_stack(cs_model *model, const char *dir, const char *file, bool
     AUTO_OK(cs_array, array,
             cs_npz_read(reference, decoder ? "decoder_rounding" : "rounding", &array));
     assert_true(array.size <= MOST);
-    for (int64_t i = 0; i < array.size; ++i) {
+    for (int64_t i = 0; i < array.size; ++i)
         rounding[i] = cs_array_f64(&array, i);
-    }
     const cs_verify_options options = {.causal = kind.attention == CS_ATTENTION_CAUSAL,
                                        .decoder = decoder};
     OK(cs_verify_states(model, reference, &options, d, &count));
