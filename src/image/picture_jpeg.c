@@ -86,18 +86,6 @@ static int orientation(const jpeg_work *w)
     return found;
 }
 
-/* A row of CMYK, inverted as Adobe's programs and so all files have it, as Pillow makes it colours,
- * without a profile. */
-static void colours_of(const uint8_t *inks, int64_t width, uint8_t *to)
-{
-    for (int64_t x = 0; x < width; ++x, inks += 4) {
-        for (int c = 0; c < 3; ++c) {
-            const int product = (255 - inks[c]) * inks[3] + 128;
-            *to++ = (uint8_t)(inks[3] - (((product >> 8) + product) >> 8));
-        }
-    }
-}
-
 static void jpeg_decode(jpeg_work *w, const uint8_t *bytes, int64_t size, bool sizes_only)
 {
     struct jpeg_decompress_struct *j = &w->jpeg;
@@ -125,7 +113,7 @@ static void jpeg_decode(jpeg_work *w, const uint8_t *bytes, int64_t size, bool s
         uint8_t *to = p->pixel + (int64_t)j->output_scanline * p->width * p->channels;
         JSAMPROW row = cmyk ? w->inks : to;
         (void)jpeg_read_scanlines(j, &row, 1);
-        if (cmyk) colours_of(row, p->width, to);
+        if (cmyk) cs_picture_inks(row, p->width, 4, true, to); /* as all such files are */
     }
     const bool lacking = lacks_scans(j); /* known before the state is freed */
     (void)jpeg_finish_decompress(j);

@@ -18,6 +18,10 @@ cs_status cs_picture_turn(int orientation, cs_picture *picture) CS_MUST_CHECK;
 /* A row of `width` pixels over white; colour has `channels` values, alpha follows them. */
 void cs_picture_flatten(const uint8_t *row, int64_t width, int64_t channels, uint8_t *to);
 
+/* A row of CMYK, `step` values a pixel, as Pillow makes it colours without a profile; inverted: 255 is
+ * no ink. */
+void cs_picture_inks(const uint8_t *row, int64_t width, int64_t step, bool inverted, uint8_t *to);
+
 /* The decoders, as cs_picture_decode. */
 typedef cs_status cs_picture_decoder(const char *name, const uint8_t *bytes, int64_t size,
                                      bool sizes_only, cs_picture *out);

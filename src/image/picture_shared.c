@@ -96,3 +96,15 @@ cs_status cs_picture_turn(int orientation, cs_picture *picture)
     *picture = p;
     return CS_OK;
 }
+
+void cs_picture_inks(const uint8_t *row, int64_t width, int64_t step, bool inverted, uint8_t *to)
+{
+    const int flip = inverted ? 255 : 0;
+    for (int64_t x = 0; x < width; ++x, row += step) {
+        const int light = 255 - (row[3] ^ flip);
+        for (int c = 0; c < 3; ++c) {
+            const int product = (row[c] ^ flip) * light + 128;
+            *to++ = (uint8_t)(light - (((product >> 8) + product) >> 8));
+        }
+    }
+}

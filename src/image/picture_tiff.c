@@ -1,5 +1,7 @@
 /* The first image of a TIFF by the RGBA interface of libtiff: 1, 2, 4, 8 and 16 bits, palettes, grey,
- * RGB, YCbCr and Lab, of its compressions. Other kinds are refused as libtiff says. */
+ * RGB and YCbCr, of its compressions. CMYK and CIELAB of 8 bits are converted here. Other kinds are
+ * refused as libtiff says. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <tiffio.h>
@@ -124,6 +126,100 @@ static cs_status read_pixels(tiff_work *w, TIFF *tiff, cs_picture *p)
     return CS_OK;
 }
 
+/* --- colours that libtiff converts otherwise, or not ------------------------------------------ */
+
+/* The samples as they are stored, of all rows. */
+static cs_status read_samples(const tiff_work *w, TIFF *tiff, const cs_picture *p, int64_t samples,
+                              uint8_t *to)
+{
+    const int64_t line = p->width * samples;
+    if (!TIFFIsTiled(tiff)) {
+        if (TIFFScanlineSize(tiff) != line) return refuse(w);
+        for (int64_t y = 0; y < p->height; ++y) {
+            if (TIFFReadScanline(tiff, to + y * line, (uint32_t)y, 0) < 0) return refuse(w);
+        }
+        return w->said[0] ? refuse(w) : CS_OK;
+    }
+    uint32_t height = 0, width = 0;
+    const int64_t size = TIFFTileSize(tiff);
+    if (!TIFFGetField(tiff, TIFFTAG_TILELENGTH, &height) ||
+        !TIFFGetField(tiff, TIFFTAG_TILEWIDTH, &width) || height == 0 || width == 0 ||
+        size != (int64_t)height * width * samples)
+        return refuse(w);
+    CS_AUTO_FREE uint8_t *tile = cs_alloc(size, 1);
+    if (!tile) return CS_ERR_MEMORY;
+    for (int64_t top = 0; top < p->height; top += height) {
+        for (int64_t left = 0; left < p->width; left += width) {
+            const int64_t rows = cs_least(height, p->height - top),
+                          bytes = cs_least(width, p->width - left) * samples;
+            if (TIFFReadTile(tiff, tile, (uint32_t)left, (uint32_t)top, 0, 0) < 0) return refuse(w);
+            for (int64_t y = 0; y < rows; ++y) {
+                memcpy(to + (top + y) * line + left * samples, tile + y * width * samples,
+                       (size_t)bytes);
+            }
+        }
+    }
+    return w->said[0] ? refuse(w) : CS_OK;
+}
+
+/* The reverse of the cube root of CIELAB. */
+static double cubed(double t)
+{
+    return t > 24.0 / 116 ? t * t * t : 108.0 / 841 * (t - 16.0 / 116);
+}
+
+/* CIELAB of the white D50, L of 0..255, a and b signed, as sRGB: to XYZ, by the inverse of the matrix of
+ * the ICC profile of sRGB, clipped. */
+static void lab_colours(const uint8_t *lab, int64_t count, int64_t step, uint8_t *to)
+{
+    static const double white[] = {0.9642, 1, 0.8249},
+                        of_xyz[3][3] = {{3.13412098, -1.61739699, -0.49063481},
+                                        {-0.97879773, 1.91628496, 0.03345635},
+                                        {0.07198428, -0.22898649, 1.40538494}};
+    for (int64_t i = 0; i < count; ++i, lab += step) {
+        const double y = (lab[0] * (100.0 / 255) + 16) / 116, a = (int8_t)lab[1],
+                     b = (int8_t)lab[2], f[] = {y + a / 500, y, y - b / 200};
+        for (int c = 0; c < 3; ++c) {
+            double x = 0;
+            for (int k = 0; k < 3; ++k) {
+                x += of_xyz[c][k] * white[k] * cubed(f[k]);
+            }
+            x = fmin(fmax(x, 0), 1);
+            x = x <= 0.0031308 ? 12.92 * x : 1.055 * pow(x, 1 / 2.4) - 0.055;
+            *to++ = (uint8_t)lround(255 * x);
+        }
+    }
+}
+
+/* CMYK or CIELAB. */
+static cs_status read_own(tiff_work *w, TIFF *tiff, bool inks, int64_t samples, bool sizes_only,
+                          cs_picture *p)
+{
+    uint16_t bits = 1, planes = 1, set = INKSET_CMYK;
+    (void)TIFFGetFieldDefaulted(tiff, TIFFTAG_BITSPERSAMPLE, &bits);
+    (void)TIFFGetFieldDefaulted(tiff, TIFFTAG_PLANARCONFIG, &planes);
+    (void)TIFFGetFieldDefaulted(tiff, TIFFTAG_INKSET, &set);
+    if (bits != 8 || planes != PLANARCONFIG_CONTIG || samples < (inks ? 4 : 3) || samples > 8 ||
+        set != INKSET_CMYK) {
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: %s is supported with 8 bits a channel, in one plane; convert the "
+                       "picture to RGB first",
+                       w->name, inks ? "CMYK" : "CIELAB");
+    }
+    if (sizes_only) return CS_OK;
+    const int64_t count = p->height * p->width;
+    CS_AUTO_FREE uint8_t *all = cs_alloc(count * samples, 1);
+    p->pixel = cs_alloc(count * p->channels, 1);
+    if (!all || !p->pixel) return CS_ERR_MEMORY;
+    cs_status status = read_samples(w, tiff, p, samples, all);
+    if (status == CS_OK && inks) {
+        cs_picture_inks(all, count, samples, false, p->pixel);
+    } else if (status == CS_OK) {
+        lab_colours(all, count, samples, p->pixel);
+    }
+    return status;
+}
+
 static cs_status read_image(tiff_work *w, TIFF *tiff, bool sizes_only, cs_picture *p)
 {
     uint32_t height = 0, width = 0;
@@ -135,17 +231,18 @@ static cs_status read_image(tiff_work *w, TIFF *tiff, bool sizes_only, cs_pictur
     }
     (void)TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLESPERPIXEL, &samples);
     (void)TIFFGetFieldDefaulted(tiff, TIFFTAG_ORIENTATION, &orientation);
-    if (TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &colours) && colours == PHOTOMETRIC_SEPARATED) {
-        return cs_fail(CS_ERR_INPUT,
-                       "%s: CMYK colours are not supported; convert the picture to RGB first",
-                       w->name);
-    }
+    (void)TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &colours);
+    const bool own = colours == PHOTOMETRIC_SEPARATED || colours == PHOTOMETRIC_CIELAB;
     const bool grey = colours == PHOTOMETRIC_MINISBLACK || colours == PHOTOMETRIC_MINISWHITE;
     *p = (cs_picture){.height = height, .width = width, .channels = grey && samples < 3 ? 1 : 3};
     cs_status status = cs_picture_check_size(w->name, p->height, p->width, 4);
-    if (status == CS_OK && !TIFFRGBAImageOK(tiff, why))
-        status = cs_fail(CS_ERR_INPUT, "%s: %s", w->name, why);
-    if (status == CS_OK && !sizes_only) status = read_pixels(w, tiff, p);
+    if (status == CS_OK && own) {
+        status = read_own(w, tiff, colours == PHOTOMETRIC_SEPARATED, samples, sizes_only, p);
+    } else {
+        if (status == CS_OK && !TIFFRGBAImageOK(tiff, why))
+            status = cs_fail(CS_ERR_INPUT, "%s: %s", w->name, why);
+        if (status == CS_OK && !sizes_only) status = read_pixels(w, tiff, p);
+    }
     return status == CS_OK
                ? cs_picture_turn(orientation >= 1 && orientation <= 8 ? orientation : 1, p)
                : status;

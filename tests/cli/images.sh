@@ -184,4 +184,15 @@ test_compressed_arrays() {
     exits 0 data stats ids.npy.gz --json && [ "$(number tokens out)" = 24 ] || fail "${why:-$(cat out)}"
 }
 
+# TIFF in CMYK and CIELAB: the means of four pixels as Pillow reads them.
+test_other_colours_of_tiff() {
+    mkdir c l bad
+    echo SUkqAAgAAAAKAAABBAABAAAAAgAAAAEBBAABAAAAAgAAAAIBAwAEAAAAhgAAAAMBAwABAAAAAQAAAAYBAwABAAAABQAAABEBBAABAAAAjgAAABUBAwABAAAABAAAABYBBAABAAAAAgAAABcBBAABAAAAEAAAABwBAwABAAAAAQAAAAAAAAAIAAgACAAIAAoUHigAAAAA/wCACchkMhk= | base64 -d > c/a.tif
+    echo SUkqAAgAAAAKAAABBAABAAAAAgAAAAEBBAABAAAAAgAAAAIBAwADAAAAhgAAAAMBAwABAAAAAQAAAAYBAwABAAAACAAAABEBBAABAAAAjAAAABUBAwABAAAAAwAAABYBBAABAAAAAgAAABcBBAABAAAADAAAABwBAwABAAAAAQAAAAAAAAAIAAgACACAAAD/AAAAAACgCvY= | base64 -d > l/a.tif
+    exits 0 data stats c --json && near "$(number pixel_mean out)" 175.333333 1e-5 || { fail "${why:-$(number pixel_mean out)}"; return 1; }
+    exits 0 data stats l --json && near "$(number pixel_mean out)" 133.416667 0.5 || { fail "${why:-$(number pixel_mean out)}"; return 1; }
+    head -c 150 c/a.tif > bad/a.tif
+    exits 3 data stats bad
+}
+
 run_tests

@@ -87,6 +87,8 @@ def files(folder):
         for name, image in {"rgb": rgb, "grey": grey, "palette": palette, "rgba": rgba, "bit": bit}.items():
             if not (compression == "packbits" and name == "bit"):
                 yield save(f"{name}-{compression}.tiff", image, compression=compression), 1 if name == "rgba" else 0
+    yield save("cmyk.tiff", picture("RGB").convert("CMYK")), 0
+    yield save("cmyk-lzw.tiff", picture("RGB").convert("CMYK"), compression="tiff_lzw"), 0
     yield save("cmyk.jpg", picture("RGB").convert("CMYK"), quality=90), 0
     yield save("jpeg.tiff", rgb, compression="jpeg"), 4
     yield save("fax.tiff", bit, compression="group4"), 0
@@ -140,7 +142,7 @@ def of_magick():
     with tempfile.TemporaryDirectory() as folder:
         for name in magick(folder):
             why = compare(f"{folder}/{name}", 1 if name == "16.tiff" else 0)
-            if why and not (name == "cmyk.tiff" and "CMYK" in why):
+            if why:
                 wrong.append(f"{name}: {why}")
     return "; ".join(wrong) if wrong else None
 
