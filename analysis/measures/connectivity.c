@@ -228,10 +228,14 @@ static double entropy_of(const cs_csr *a)
     return a->gram ? (double)NAN : sum / mass;
 }
 
+static cs_status of_form(const cs_csr *a, const cs_connectivity_options *options,
+                         cs_connectivity *out);
+
 cs_status cs_connectivity_of(const cs_csr *a, const cs_connectivity_options *options,
                              cs_connectivity *out)
 {
     cs_status status;
+    if (!cs_matrix_form_is_normalised(options->form)) return of_form(a, options, out);
     cs_connectivity result = {0};
     CS_AUTO(cs_components) parts = {0};
     heaviest part = {.rows = 0};
@@ -258,6 +262,7 @@ cs_status cs_connectivity_of(const cs_csr *a, const cs_connectivity_options *opt
     }
     cs_dense_free(&result.spectrum.second.u);
     cs_dense_free(&result.spectrum.second.v);
+    result.ones = parts.count;
     result.giant_mass = part.share;
     result.entropy = entropy_of(a);
     result.gap = !result.spectrum.solution.converged ? NAN
@@ -266,6 +271,34 @@ cs_status cs_connectivity_of(const cs_csr *a, const cs_connectivity_options *opt
 done:
     heaviest_free(&part);
     return CS_DELIVER(status, out, result, cs_connectivity_free);
+}
+
+/* The graph as of the normalised matrix, with the spectrum of the form. */
+static cs_status of_form(const cs_csr *a, const cs_connectivity_options *options,
+                         cs_connectivity *out)
+{
+    CS_AUTO(cs_spectrum) s = {0};
+    cs_connectivity graph = {0};
+    const int64_t smaller = a->rows < a->cols ? a->rows : a->cols;
+    cs_connectivity_options normalised = *options, so = *options;
+    normalised.form = NULL;
+    normalised.k = 1;
+    so.k = options->k > 0 ? options->k : 32;
+    so.k = so.k < smaller ? so.k : smaller;
+    so.moment4 = so.values_only = true;
+    so.certify = options->certify ? options->certify : CS_CERTIFY_USUAL;
+    cs_status status = cs_connectivity_of(a, &normalised, &graph);
+    if (status == CS_OK) status = cs_spectrum_of(a, &so, &s);
+    if (status == CS_OK) {
+        const cs_spectrum_input input = s.input; /* the graph's stays */
+        s.input = graph.spectrum.input;
+        graph.spectrum.input = input;
+        const cs_spectrum of_graph = graph.spectrum;
+        graph.spectrum = s;
+        s = of_graph;
+        graph.ones = 0;
+    }
+    return CS_DELIVER(status, out, graph, cs_connectivity_free);
 }
 
 /* --- as a list of numbers --- */
@@ -318,7 +351,7 @@ void cs_connectivity_values(const cs_connectivity *c, double values[CS_CONNECTIV
     const double taken[CS_CONNECTIVITY_METRICS] = {METRICS(VALUE_OF)};
     memcpy(values, taken, sizeof taken);
     for (int64_t j = 0; j < CS_CONNECTIVITY_SIGMAS; ++j) {
-        int64_t index = p->input.components + j;
+        int64_t index = c->ones + j;
         values[CS_CONNECTIVITY_METRICS + j] = index < p->k ? p->sigma[index] : NAN;
     }
 }

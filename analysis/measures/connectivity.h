@@ -50,8 +50,10 @@ typedef cs_spectrum_options cs_connectivity_options;
 
 /** Connectivity of a matrix. Free it with cs_connectivity_free. */
 typedef struct {
-    /** Values only: 1 for each component, then k more. */
+    /** Values only: 1 for each component, then k more; of a form its k largest. */
     cs_spectrum spectrum;
+    /** Leading values that are the ones of components; of a form 0. */
+    int64_t ones;
     /** Share of the mass of the heaviest component, in [0, 1]. */
     double giant_mass;
     /** 1 minus the largest singular value that is not the 1 of a component; 1 if there is none; NaN
@@ -67,7 +69,9 @@ typedef struct {
 /** Frees the spectrum; accepts a zeroed object. */
 void cs_connectivity_free(cs_connectivity *c);
 
-/** Components, spectrum, moments, gap, and the sweep cut of the heaviest component. Cost: a
+/** Components, spectrum, moments, gap, and the sweep cut of the heaviest component. With a form only
+ * the spectrum and its sums are those of the form, and the rest, which describes the graph, is
+ * computed from the normalised matrix. Cost: a
  * truncated SVD of k + components triplets and O(nnz log nnz) for the sweep; another SVD of 2
  * triplets of the heaviest component if its second is not among those, or their vectors exceed 1
  * GiB. A spectrum that did not converge is no failure (spectrum.converged).

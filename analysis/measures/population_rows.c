@@ -378,6 +378,16 @@ cs_status cs_population_rows_of(const cs_corpus *corpus, const cs_population_pla
 
 /* --- the record -------------------------------------------------------------------------------- */
 
+/* Whether a metric is a sum or a value of the spectrum, which a form replaces. */
+static bool of_spectrum(const char *metric)
+{
+    static const char *const names[] = {"sum_sigma", "sigma_", "tail_", "largest_residual"};
+    for (int i = 0; i < 4; ++i) {
+        if (strncmp(metric, names[i], strlen(names[i])) == 0) return true;
+    }
+    return false;
+}
+
 static void put_row(const cs_population_source *s, const cs_population_row *row, cs_item *rows)
 {
     cs_item *item = cs_item_object(rows, NULL);
@@ -387,10 +397,13 @@ static void put_row(const cs_population_source *s, const cs_population_row *row,
     cs_item_count(item, "documents", row->documents > 0 ? row->documents : -1);
     cs_item_int(item, "seed", (int64_t)s->seed);
     const bool outside = row->value < row->low || row->value > row->high;
+    char form[96] = "";
+    if (s->form && of_spectrum(row->metric))
+        (void)snprintf(form, sizeof form, "Abar is the form %s", s->form);
     cs_item_text(item, "note",
                  outside                   ? "not bias-corrected; outside the interval"
                  : row->corrected_interval ? "not bias-corrected"
-                                           : "");
+                                           : form);
     cs_item_reals(item, "left_out", row->left_out ? row->blocks : 0, row->left_out);
 }
 
@@ -402,6 +415,7 @@ cs_status cs_population_record(const cs_population_source *source, const cs_popu
     cs_item *root = cs_result_root(record);
     CS_ITEM_FIELDS(root, source, series, objective, context);
     cs_item_text(root, "target_position", source->position);
+    if (source->form) cs_item_text(root, "matrix_form", source->form);
     cs_item *numbers = cs_item_array(root, "numbers");
     for (int64_t i = 0; i < rows->count; ++i) {
         put_row(source, &rows->row[i], numbers);
@@ -414,7 +428,7 @@ cs_status cs_population_record(const cs_population_source *source, const cs_popu
         cs_item_reals(root, "sigma", p->k, p->sigma);
         cs_item *sigma_se = cs_item_array(root, "sigma_se");
         for (int64_t j = 0; j < p->k; ++j) {
-            const int64_t below = j - p->input.components;
+            const int64_t below = j - rows->plug_in.ones;
             const bool known = below >= 0 && below < CS_CONNECTIVITY_SIGMAS;
             cs_item_real(sigma_se, NULL, known ? rows->sigma_se[below] : (double)NAN);
         }

@@ -35,6 +35,7 @@ cs_status cs_population_rows_of(const cs_corpus *corpus, const cs_population_pla
 typedef struct {
     const char *series, *objective, *context, *position; /* "" if unknown */
     uint64_t seed;
+    const char *form; /* of the spectrum and its sums; NULL: normalised */
 } cs_population_source;
 
 /* {"series", "objective", "context", "target_position", "numbers": the rows of connectivity.csv,

@@ -32,6 +32,7 @@ typedef struct {
     cs_partial_run unfinished;
     cs_words specs;          /* of a corpus: the objectives */
     cs_population_plan plan; /* of a corpus, except the objective */
+    cs_matrix_form *form;    /* of matrices; NULL: normalised */
 } study;
 
 static const char *const default_specs[] = {"ar",
@@ -110,7 +111,12 @@ static cs_status keep_record(study *t, const char *series, const char *position,
                              const cs_population_rows *rows)
 {
     const cs_spectrum *p = &rows->plug_in.spectrum;
-    const cs_population_source source = {series, t->objective, t->context, position, t->plan.seed};
+    const cs_population_source source = {.series = series,
+                                         .objective = t->objective,
+                                         .context = t->context,
+                                         .position = position,
+                                         .seed = t->plan.seed,
+                                         .form = t->form ? cs_matrix_form_text(t->form) : NULL};
     json_t *record = NULL;
     cs_status status = p->sigma && !p->solution.converged
                            ? cs_fail(CS_ERR_CONVERGE, "%s %s: the singular values did not converge",
@@ -251,6 +257,7 @@ static cs_status study_file(cs_args *args, study *t, const char *path)
     cs_status status = take_kept(t, &kept);
     if (status != CS_OK || kept) return status;
     status = measuring_options(args, &options);
+    options.form = t->form;
     if (status == CS_OK) status = cs_stored_sidecar(path, &sidecar);
     t->objective = cs_json_string(sidecar, "objective");
     t->context = cs_json_string(sidecar, "context");
@@ -324,8 +331,9 @@ static cs_status check_mode(const cs_args *args)
 {
     const bool features = cs_args_given(args, "pairs"),
                matrices = !features && !cs_args_given(args, "corpus");
-    static const cs_opt *const of_matrices[] = {cs_group_corpus, cs_group_roles,   cs_group_cooc,
-                                                cs_group_solver, cs_group_moments, NULL};
+    static const cs_opt *const of_matrices[] = {
+        cs_group_corpus,  cs_group_roles, cs_group_cooc, cs_group_solver,
+        cs_group_moments, cs_group_form,  NULL};
     static const cs_opt *const of_corpus[] = {cs_group_corpus, cs_group_roles, cs_group_cooc, NULL};
     static const cs_opt *const of_features[] = {cs_group_features, cs_group_rank_rows, NULL};
     const cs_opt *const *group = features ? of_matrices : of_features;
@@ -340,6 +348,10 @@ static cs_status check_mode(const cs_args *args)
     }
     for (group = of_corpus; matrices && *group && !built; ++group) {
         built = cs_args_given_of(args, *group);
+    }
+    if (!matrices && !features && cs_args_given(args, "form")) {
+        return cs_fail(CS_ERR_USAGE, "--form needs matrices: --corpus estimates the normalised "
+                                     "matrix of the language");
     }
     return other ? cs_fail(CS_ERR_USAGE, "--%s is for %s", other,
                            features ? "co-occurrence matrices, but --pairs is for features"
@@ -367,6 +379,10 @@ static cs_status run(cs_args *args)
                         .sizes = cs_args_int(args, "curve"),
                         .shuffles = cs_args_int(args, "null")}};
     CS_ARGS_FIELDS(args, &t.plan, seed, hold_back);
+    CS_AUTO(cs_matrix_form) *form = NULL;
+    status = cs_args_form(args, cs_args_text(args, "form"), &form);
+    if (status != CS_OK) return status;
+    t.form = form;
     status = cs_output_claim(args, "connectivity.json connectivity.csv connectivity-blocks.csv "
                                    "verdicts.csv spectrum.csv");
     if (status == CS_OK) status = cs_partial_run_begin(args, &t.unfinished);
@@ -406,7 +422,7 @@ const cs_command cs_cmd_connectivity = {
     .positional = "[DIR|FILE|[NAME=]FEATURES...]",
     .main = "corpus compare context max-length stride jackknife curve null pairs output",
     .groups = (const cs_opt *const[]){connectivity_options, cs_group_features, cs_group_rank_rows,
-                                      cs_group_corpus, cs_group_roles, cs_group_cooc,
+                                      cs_group_corpus, cs_group_roles, cs_group_cooc, cs_group_form,
                                       cs_group_solver, cs_group_moments, NULL},
     .shown =
         "series target_position metric estimate documents surrogate truth value se low high note",

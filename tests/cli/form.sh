@@ -78,6 +78,19 @@ test_inspect_and_angles() {
     refuses 2 '--form was given 3 times' "$COSPEC" angles words words --form log --form ppmi --form qwem
 }
 
+# The graph's numbers are those of the normalised matrix, sums and values those of the form.
+test_connectivity() {
+    words || return 1
+    value() { awk -F, -v metric="$1" '$4 == metric { print $(NF - 6) }' "$2"; }
+    exits 0 "$COSPEC" connectivity words -k 4 --csv && mv out plain && exits 0 "$COSPEC" connectivity words -k 4 --form qwem --csv && mv out form || return 1
+    for metric in components gap sweep_cut cheeger_upper nnz; do
+        [ -n "$(value $metric form)" ] && [ "$(value $metric form)" = "$(value $metric plain)" ] || { fail "$metric: $(value $metric form)"; return 1; }
+    done
+    exits 0 "$COSPEC" svd words -k 4 --form qwem --json && near "$(value sum_sigma2 form)" "$(number sum_sigma2 out)" 1e-9 &&
+        near "$(value sigma_1 form)" "$(sigmas out | head -1)" 1e-11 && [ "$(grep -c 'Abar is the form qwem' form)" -ge 8 ] || { fail "${why:-$(cat form)}"; return 1; }
+    refuses 2 '--form needs matrices' "$COSPEC" connectivity --corpus w.txt --form qwem && refuses 2 '--form is for co-occurrence matrices' "$COSPEC" connectivity a.npy --pairs 3 --form qwem
+}
+
 test_refused() {
     path
     refuses 2 'unknown form qwen; did you mean qwem?' "$COSPEC" svd path.mtx --form qwen &&
