@@ -339,10 +339,9 @@ static const cs_opt study_options[] = {
             "Size of the study. The shared study has smoke (2 minutes on 2 cores, decides no "
             "claim), cpu (20 minutes) and gpu (hours on one GPU). Default: cpu."),
     CS_TEXT("pictures", "DIR", NULL,
-            "Run plots/images.json on these images in place of glyphs: CIFAR-10 files, or a "
-            "directory of images for each class, or train and val of such. Images of any size are "
-            "resized to a shorter side of 32 pixels and cropped to 32 x 32. Claims that need other "
-            "corpora are left out."),
+            "Run plots/images.json on these images in place of glyphs: CIFAR-10 files, a directory "
+            "for each class, or train and val. Other sizes become 32 x 32. Claims that "
+            "need other corpora are left out."),
     CS_TEXT("template", "FILE", NULL,
             "Template of the report. Default: the shared plots/report.html, with --claims "
             "plots/claims.html."),
