@@ -52,7 +52,7 @@ for side, n in (("train", 6), ("val", 3)):
     study="reproduce --steps $root/plots/images.json --scale smoke"
     exits 0 "$COSPEC" $study --template "$root/plots/images.html" --pictures photos -o r --dry-run --csv && grep -q -- '--corpus photos --size 32 --crop 32' out && exits 0 "$COSPEC" $study --template "$root/plots/images.html" -o r --dry-run --csv &&
         ! grep -q -- '--crop' out || { fail "${why:-$(grep -m 1 corpus out)}"; return 1; }
-    exits 0 "$COSPEC" $study --pictures photos --claims GVP-T8-mae-l2 -o r -q && grep -q '"shortest_edge": 32' r/m-mae-0/preprocessor_config.json && [ -s r/r-one-mae-0/scores.csv ] || fail "${why:-$(ls r | tr '\n' ' ')}"
+    exits 0 "$COSPEC" $study --pictures photos --claims LA-T3-LP -o r -q && grep -q '"shortest_edge": 32' r/m-group1-0/preprocessor_config.json && [ -s r/l-group1-0/probe.csv ] || fail "${why:-$(ls r | tr '\n' ' ')}"
 }
 
 run_tests
