@@ -283,6 +283,7 @@ TEST_IN_DIR(no_key_is_passed_over)
         {
             json_auto_t *other = json_copy(config);
             OK(cs_json_set(other, key, flip_of(key, value)));
+            if (strcmp(key, "model_type") == 0) (void)json_object_del(other, "architectures");
             const bool idle = is_idle(name[i], config, key);
             if (!flip_is_free(key) && !idle && !matters(dir, golden, other)) {
                 fail_msg("%s: another value of '%s' changes nothing", name[i], key);
