@@ -316,7 +316,7 @@ TEST(test_refused_together)
                  "'is_causal' other than true");
 }
 
-/* A type that nobody else has: the class decides, and a head of its own code is left out. */
+/* A type that nobody else has: the class decides, and the head of its code is left out. */
 TEST(classes_of_unknown_types)
 {
     static const struct {

@@ -32,8 +32,7 @@ cs_status cs_fail(cs_status code, const char *format, ...)
         va_start(args, format);
         (void)vsnprintf(text, sizeof text, format, args);
         va_end(args);
-        set_reason(text,
-                   "\t"); /* a line break is of an argument, and would begin a line of its own */
+        set_reason(text, "\t"); /* a line break is of an argument, and would forge a line */
         cs_plural_agree(reason);
     }
     return code;

@@ -27,7 +27,7 @@
  * they are not too many: which plans they are would count for more than the fields, and so the loss
  * is evaluated under the same plans. */
 
-enum { LEAST_PLANS = 8, MOST_PIXELS = 4096 }; /* a plan of so many takes a second */
+enum { LEAST_PLANS = 8, MOST_PIXELS = 4096 }; /* one plan of that size takes a second */
 
 /* Those evaluated, or what a few seconds are enough for. */
 static int64_t plans_of(double pixels, int64_t evaluated)
