@@ -269,7 +269,7 @@ cs_status fuzz_visible(const char *path, const char *bytes, int64_t size)
     for (size_t i = 0; i < sizeof capacity / sizeof capacity[0]; ++i) {
         CS_AUTO_FREE char *to = cs_alloc((int64_t)capacity[i], 1);
         if (!to) return CS_ERR_MEMORY;
-        cs_visible_copy(to, capacity[i], bytes);
+        cs_visible_copy(to, capacity[i], bytes, "");
         check_shown(to);
     }
     FILE *out = open_memstream(&written, &length);
