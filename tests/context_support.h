@@ -3,7 +3,7 @@
 
 #include "cooc/context_private.h"
 
-enum { CONTEXT_ROW_TEXT = 160, CONTEXT_MODES = 8 };
+enum { CONTEXT_ROW_TEXT = 160, CONTEXT_MODES = 11 };
 
 extern const char *const context_modes[CONTEXT_MODES];
 

@@ -32,6 +32,8 @@ TEST(bits_do_not_depend_on_budget_or_threads)
         {"masked:unmasked=1", "each:2", 5, 1, 0, true},
         {"bernoulli-masked:mask-ratio=0.9", "each:40", 0, 0, 0, false},
         {"diverse-ar:t=3", "each:4", 0, 0, 0, true},
+        {"permuted-ar", "each:5:harmonic", 0, 0, 0, true},
+        {"ar", "each:4:linear", 0, 0, 0, true},
         {"variable-masked:mask-ratio=0.2:0.5", "all", 0, 0, 3, true},
         {"variable-masked:mask-ratio=0.2:0.5,event-weight=mask", "nearest:2", 0, 0, 3, false},
     };
@@ -110,10 +112,15 @@ TEST(rows_of_many_columns_come_in_order)
     static const struct {
         const char *spec, *context;
         int64_t longest, vocab;
-    } cases[] = {{"ar", "each:2", 100, 3000},       {"permuted-ar", "each:2", 100, 3000},
-                 {"ar", "each:60", 100, 3000},      {"permuted-ar", "each:5", 100, 9001},
-                 {"ar", "each:10", 60, 4096},       {"masked:unmasked=1", "each:1", 100, 4095},
-                 {"permuted-ar", "each:3", 100, 40}};
+    } cases[] = {{"ar", "each:2", 100, 3000},
+                 {"permuted-ar", "each:2", 100, 3000},
+                 {"ar", "each:60", 100, 3000},
+                 {"permuted-ar", "each:5", 100, 9001},
+                 {"ar", "each:10", 60, 4096},
+                 {"masked:unmasked=1", "each:1", 100, 4095},
+                 {"permuted-ar", "each:3", 100, 40},
+                 {"ar", "each:10:harmonic", 60, 4096},
+                 {"permuted-ar", "each:30:linear", 100, 3000}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         CS_AUTO(cs_corpus) corpus = random_corpus(1200, 2 * cases[i].longest, cases[i].vocab, 3);
         cs_cooc_options o = options_of(cases[i].spec, cases[i].context);

@@ -23,7 +23,10 @@ TEST(windows_are_those_that_are_collected)
     static const char *const cases[][2] = {{"ar", "each:3"},
                                            {"ar", "nearest:1"},
                                            {"masked:unmasked=1", "each:2"},
-                                           {"masked:mask-ratio=0.5", "each:4"}};
+                                           {"masked:mask-ratio=0.5", "each:4"},
+                                           {"masked:mask-ratio=0.5", "each:4:linear"},
+                                           {"permuted-ar", "each:30:flat"},
+                                           {"ar", "each:5:harmonic"}};
     static const int64_t vocab[] = {7, 50, 3000};
     ARRAY(int64_t, length, 60, d, 1 + d % 23);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {

@@ -106,22 +106,22 @@ TEST(too_many_in_all_is_named)
 
 TEST(bad_input_is_named)
 {
-    const cs_context all = {CS_CONTEXT_ALL, 1, false, 0};
+    const cs_context all = {.mode = CS_CONTEXT_ALL, .n = 1};
     expect_failure(
         "masked:mask-ratio=0.5", all, 0, 64,
         "all under masked at length 64 has 5.86e+19 contexts, but at most 1.05e+06 are supported: "
         "give shorter sequences, or sample the plans with cospec cooc --draws N");
     expect_failure("masked:unmasked=2", all, -3, 4, "the number of draws, -3");
-    const cs_context nearest = {CS_CONTEXT_NEAREST, 4, true, 0};
-    const cs_context nearest5 = {CS_CONTEXT_NEAREST, 5, true, 0};
+    const cs_context nearest = {.mode = CS_CONTEXT_NEAREST, .n = 4, .given = true};
+    const cs_context nearest5 = {.mode = CS_CONTEXT_NEAREST, .n = 5, .given = true};
     expect_failure("masked:mask-ratio=0.9", nearest, 0, 300,
                    "nearest:4 under masked at length 300 has more than 1.05e+06 contexts per "
                    "target: give --tail 0.04 or --max-length 72");
     /* Fewer than n positions are kept whole, whatever the tail. */
     expect_failure("masked:unmasked=4", nearest5, 0, 300, "per target: give --max-length 43");
-    expect_failure("ar", (cs_context){CS_CONTEXT_NEAREST, 0, false, 0}, 0, 4, "nearest:0");
-    expect_failure("ar", (cs_context){CS_CONTEXT_EACH, -1, false, 0}, 0, 4, "each:-1");
-    expect_failure("permuted-ar", (cs_context){CS_CONTEXT_NEAREST, 3, false, 0}, 0, 2000,
+    expect_failure("ar", (cs_context){.mode = CS_CONTEXT_NEAREST}, 0, 4, "nearest:0");
+    expect_failure("ar", (cs_context){.mode = CS_CONTEXT_EACH, .n = -1}, 0, 4, "each:-1");
+    expect_failure("permuted-ar", (cs_context){.mode = CS_CONTEXT_NEAREST, .n = 3}, 0, 2000,
                    "nearest:3 under permuted-ar at length 2000");
     expect_failure("masked:unmasked=5", all, 0, 4, "5 unmasked");
 
@@ -306,17 +306,23 @@ TEST(modes_have_names)
         {"nearest:2@1048577", "@C, the columns of a plane, in the same"},
         {"nearest:0000000000000000000000001", "nearest:N needs an integer N in 1..1048576"},
         {"each:2@3", "context 'each:2@3': each:W needs an integer W in 1..1048576"},
+        {"each:2:", "context 'each:2:': unknown counts of pairs '' (flat, linear, harmonic)"},
+        {"each:2:cubic", "unknown counts of pairs 'cubic' (flat, linear, harmonic)"},
+        {"each:x:flat", "context 'each:x:flat': each:W needs an integer W in 1..1048576"},
+        {"nearest:2:flat", "context 'nearest:2:flat': nearest:N needs an integer"},
         {"all:3", "context 'all:3': all does not accept a number"}};
     static const struct {
         const char *text;
         cs_context context;
         bool tokens;
-    } right[] = {{"full", {CS_CONTEXT_ALL, 1, false, 0}, false},
-                 {"nearest:2@3", {CS_CONTEXT_NEAREST, 2, true, 3}, false},
-                 {"closest:3", {CS_CONTEXT_NEAREST, 3, true, 0}, false},
-                 {"window:5", {CS_CONTEXT_EACH, 5, false, 0}, true},
-                 {"doc", {CS_CONTEXT_DOCUMENT, 1, false, 0}, false},
-                 {"limit", {CS_CONTEXT_UNIQUE, 1, false, 0}, true}};
+    } right[] = {{"full", {CS_CONTEXT_ALL, 1, false, 0, 0}, false},
+                 {"nearest:2@3", {CS_CONTEXT_NEAREST, 2, true, 3, 0}, false},
+                 {"closest:3", {CS_CONTEXT_NEAREST, 3, true, 0, 0}, false},
+                 {"window:5", {CS_CONTEXT_EACH, 5, false, 0, 0}, true},
+                 {"each:5:linear", {CS_CONTEXT_EACH, 5, false, 0, CS_PAIRS_LINEAR}, true},
+                 {"each:2:flat", {CS_CONTEXT_EACH, 2, false, 0, CS_PAIRS_FLAT}, true},
+                 {"doc", {CS_CONTEXT_DOCUMENT, 1, false, 0, 0}, false},
+                 {"limit", {CS_CONTEXT_UNIQUE, 1, false, 0, 0}, true}};
     cs_context context;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
         cs_reason_clear();
@@ -329,7 +335,8 @@ TEST(modes_have_names)
         assert_int_equal(context.mode, right[i].context.mode);
         assert_int_equal(context.n, right[i].context.n);
         assert_int_equal(context.columns, right[i].context.columns);
-        if (context.columns > 0) {
+        assert_int_equal(context.pairs, right[i].context.pairs);
+        if (context.columns > 0 || context.pairs) {
             CS_AUTO_FREE char *again = cs_context_describe(&context);
             assert_string_equal(again, right[i].text);
         }

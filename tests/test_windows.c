@@ -100,6 +100,9 @@ TEST(other_builds_are_not_counted_by_row)
         bool counted;
     } cases[] = {{"ar", "each:2", true},
                  {"masked:mask-ratio=0.3", "each:2", true},
+                 {"ar", "each:2:linear", true},
+                 {"permuted-ar", "each:2:harmonic", true},
+                 {"diverse-ar:t=2", "each:2:flat", false},
                  {"diverse-ar:t=2", "each:2", false},
                  {"ar", "nearest:2", false},
                  {"ar", "all", false},

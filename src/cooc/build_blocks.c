@@ -46,6 +46,7 @@ double cs_build_scale(const cs_cooc_prepared *p, bool *exact)
     /* A sample may be heavier than its expectation: never by more than 2^3 in all but degenerate
      * plan files, where the overflow of the total is caught. */
     double headroom = p->options.draws > 0 ? 8 : 1;
+    headroom *= cs_context_event_mass(&p->options.context);
     int64_t d = cs_context_denominator(p->plan, p->options.weight_by_document);
     *exact = d > 0 && !p->corpus->weight && total * (double)d * headroom < 0x1p53;
     return *exact ? (double)d : exp2(floor(61 - log2(total * headroom)));

@@ -21,6 +21,9 @@ enum { WIDEST = 1 << 20 };
 /* Hours of counting, and terabytes if no two of them meet. */
 static const double MAX_PATTERNS_IN_ALL = 0x1p36;
 
+#define PAIRS(pairs, name) #name,
+static const char *const pair_names[] = {CS_CONTEXT_PAIRS(PAIRS) NULL};
+
 #define NAME(mode, name, alias, number, what) #name,
 #define ALIAS(mode, name, alias, number, what) alias,
 #define NUMBER(mode, name, alias, number, what) number,
@@ -34,15 +37,35 @@ static const char *const numbers[] = {CS_CONTEXT_MODES(NUMBER)};
 static const cs_context_kind *const kinds[] = {CS_CONTEXT_MODES(KIND)};
 static const char *const forms = &(CS_CONTEXT_MODES(FORM))[2];
 
-/* "N", or "N@C" of a mode that knows a plane. */
+/* "N", "N@C" of a mode that knows a plane, or "N:PAIRS" of one that counts pairs. */
 static bool take_numbers(const char *digits, cs_context *c)
 {
     char number[24] = "";
     const char *at = kinds[c->mode]->plane ? strchr(digits, '@') : NULL;
-    const size_t length = at ? (size_t)(at - digits) : strlen(digits);
+    const size_t length = at                      ? (size_t)(at - digits)
+                          : kinds[c->mode]->pairs ? strcspn(digits, ":")
+                                                  : strlen(digits);
     memcpy(number, digits, length < sizeof number ? length : 0);
     return cs_int_scan(number, &c->n) && c->n >= 1 && c->n <= WIDEST &&
            (!at || (cs_int_scan(at + 1, &c->columns) && c->columns >= 1 && c->columns <= WIDEST));
+}
+
+/* The PAIRS of "N:PAIRS". */
+static cs_status take_pairs(const char *digits, cs_context *c)
+{
+    const char *name = kinds[c->mode]->pairs ? strchr(digits, ':') : NULL;
+    int found = CS_PAIRS_FLAT;
+    while (name && pair_names[found] && strcmp(pair_names[found], name + 1) != 0) {
+        ++found;
+    }
+    if (name && !pair_names[found]) {
+        return cs_fail(CS_ERR_USAGE,
+                       "context '%s:%.100s': unknown counts of pairs '%.100s' (flat, linear, "
+                       "harmonic)",
+                       cs_context_names[c->mode], digits, name + 1);
+    }
+    c->pairs = name ? (cs_context_pairs)found : CS_PAIRS_SHARED;
+    return CS_OK;
 }
 
 cs_status cs_context_parse(const char *text, cs_context *out)
@@ -73,8 +96,9 @@ cs_status cs_context_parse(const char *text, cs_context *out)
                 ? ", optionally followed by @C, the columns of a plane, in the same range"
                 : "");
     }
-    *out = c;
-    return CS_OK;
+    cs_status status = take_pairs(digits, &c);
+    if (status == CS_OK) *out = c;
+    return status;
 }
 
 char *cs_context_describe(const cs_context *c)
@@ -84,7 +108,25 @@ char *cs_context_describe(const cs_context *c)
         return cs_strdup(name);
     }
     return c->columns > 0 ? cs_format("%s:%lld@%lld", name, (long long)c->n, (long long)c->columns)
-                          : cs_format("%s:%lld", name, (long long)c->n);
+                          : cs_format("%s:%lld%s%s", name, (long long)c->n, c->pairs ? ":" : "",
+                                      pair_names[c->pairs]);
+}
+
+double cs_context_pair_count(const cs_context *context, int64_t distance)
+{
+    const double d = (double)distance, w = (double)context->n;
+    return context->pairs == CS_PAIRS_LINEAR     ? (w - d + 1) / w
+           : context->pairs == CS_PAIRS_HARMONIC ? 1 / d
+                                                 : 1;
+}
+
+double cs_context_event_mass(const cs_context *context)
+{
+    double sum = 0;
+    for (int64_t d = 1; context->pairs && d <= context->n; ++d) {
+        sum += 2 * cs_context_pair_count(context, d);
+    }
+    return context->pairs ? sum : 1;
 }
 
 const cs_context_kind *cs_context_kind_of(cs_context_mode mode)

@@ -11,6 +11,9 @@
  * - each:w: every conditioning token within w of the target is a row, and they share the weight of
  *   the event equally; `given` adds the offset. An event with an empty window is dropped and
  *   counted.
+ * - each:w:flat, each:w:linear and each:w:harmonic: the same rows, but the event counts f(d) times
+ *   for a token at distance d, however many others there are: f(d) = 1, (w - d + 1) / w or 1 / d.
+ *   These are counts of pairs as of word-vector tools; no event is dropped.
  * - document: the document; `given` adds k.
  * - unique: every conditioning set of every sequence is a separate row, and none is stored. The
  *   matrix is the Gram form (cs_csr.gram) over tokens, computed exactly from pair counts
@@ -56,6 +59,23 @@ typedef enum { CS_CONTEXT_MODES(CS_CONTEXT_MODE) } cs_context_mode;
 /** Names by mode; NULL after the last. */
 extern const char *const cs_context_names[];
 
+/** Calls PAIRS(ID, name) for each way in which `each` counts a pair of positions. */
+#define CS_CONTEXT_PAIRS(PAIRS)                                                                    \
+    PAIRS(SHARED, )                                                                                \
+    PAIRS(FLAT, flat)                                                                              \
+    PAIRS(LINEAR, linear)                                                                          \
+    PAIRS(HARMONIC, harmonic)
+
+/** \cond INTERNAL */
+#define CS_CONTEXT_PAIR(pairs, name) CS_PAIRS_##pairs,
+/** \endcond */
+
+/** How `each` counts a pair of positions: SHARED divides the weight of an event among the positions
+ * of its window, the others multiply it by f(d).
+ */
+typedef enum { CS_CONTEXT_PAIRS(CS_CONTEXT_PAIR) } cs_context_pairs;
+#undef CS_CONTEXT_PAIR
+
 /** A context mode with its parameters. */
 typedef struct {
     /** The mode. */
@@ -66,10 +86,12 @@ typedef struct {
     bool given;
     /** nearest: positions in a row of the plane; 0: distance in the sequence. */
     int64_t columns;
+    /** each: how pairs of positions count. */
+    cs_context_pairs pairs;
 } cs_context;
 
-/** A context mode from "all", "nearest:2", "nearest:2@3", "each:5", "document" or "unique". `given`
- * is set for nearest only.
+/** A context mode from "all", "nearest:2", "nearest:2@3", "each:5", "each:5:linear", "document" or
+ * "unique". `given` is set for nearest only.
  *
  * \retval CS_ERR_USAGE unknown; suggests the most similar name
  */
@@ -92,6 +114,12 @@ bool cs_context_rows_are_tokens(const cs_context *context);
 /** Whether the matrix is a Gram form: unique. */
 bool cs_context_gram(const cs_context *context);
 
+/** f(d) for a distance d in 1..n of a context `each` that counts pairs. */
+double cs_context_pair_count(const cs_context *context, int64_t distance);
+
+/** The largest sum of the weights of one event: 1, or 2 f(1) + ... + 2 f(n). */
+double cs_context_event_mass(const cs_context *context);
+
 /** One contribution to the matrix; valid during the call of the visitor. */
 typedef struct {
     /** Key of the row. */
@@ -100,8 +128,8 @@ typedef struct {
     int32_t token;
     /** Position k of the target. */
     int32_t target;
-    /** Share of the weight of the sequence. Weights and dropped mass of a sequence sum to 1 (in
-     * expectation if plans with varying numbers of tokens are drawn).
+    /** Share of the weight of the sequence. Unless pairs are counted, weights and dropped mass of a
+     * sequence sum to 1 (in expectation if plans with varying numbers of tokens are drawn).
      */
     double weight;
     /** Identifies the contribution within its sequence; unique, with gaps. */

@@ -4,8 +4,13 @@
  * Under a permutation-invariant objective a window of W positions holds none of S with probability
  * P_0 = sum_m q(m) C(s-1-W, m) / C(s-1, m), and by symmetry each of its places gets (1 - P_0) / W.
  * 1 - P_0 is summed from the probabilities that the first, second, ... position is the first one in
- * S, all positive, so it keeps its digits where P_0 is near 1. */
+ * S, all positive, so it keeps its digits where P_0 is near 1.
+ *
+ * Where pairs count, a position at distance d has the weight f(d) P(p in S, k), and for a uniform S
+ * P(p in S, k) = sum_m (q(m) / s) m / (s - 1), the same for all pairs of positions. */
 #include "cooc/context_private.h"
+
+#include <stdlib.h>
 
 #include "base/mem.h"
 
@@ -14,12 +19,28 @@ static int64_t near_end(int64_t k, int64_t w, int64_t end)
     return k + w < end ? k + w : end;
 }
 
+static void pair_table(const cs_context_plan *plan, cs_context_table *t)
+{
+    const int64_t s = t->pairs.length;
+    double together = 0;
+    for (int64_t m = 1; m < s; ++m) {
+        together += t->pairs.q[m] / (double)s * ((double)m / (double)(s - 1));
+    }
+    for (int64_t d = 1; d <= plan->context.n && d < s; ++d) {
+        t->place[d] = together * cs_context_pair_count(&plan->context, d);
+    }
+}
+
 static cs_status table(const cs_context_plan *plan, cs_context_table *t)
 {
     int64_t s = t->pairs.length, w = plan->context.n;
     int64_t widest = w < s ? 2 * w : 2 * s; /* windows never pass the sequence */
     CS_POOL_FIELDS(&t->pool, widest + 1, t, place, missed);
     if (t->pool.status != CS_OK) return t->pool.status;
+    if (plan->context.pairs) {
+        pair_table(plan, t);
+        return CS_OK;
+    }
     for (int64_t m = 0; m < s; ++m) {
         double miss = t->pairs.q[m] / (double)s, hit = 0;
         if (miss <= 0) {
@@ -59,8 +80,9 @@ static cs_status event(cs_context_walker *w, const cs_context_event *e)
     for (int64_t p = first; e->prefix < 0 && p < end; ++p) {
         count += p != k && e->rank[p] < e->limit;
     }
+    const bool shared = !w->plan->context.pairs;
     if (count <= 0) {
-        w->dropped += e->weight;
+        w->dropped += shared ? e->weight : 0;
         return CS_OK;
     }
     double share = e->weight / (double)count;
@@ -68,6 +90,9 @@ static cs_status event(cs_context_walker *w, const cs_context_event *e)
     cs_status status = CS_OK;
     for (int64_t p = first; p < end && status == CS_OK; ++p) {
         if (e->prefix >= 0 || (p != k && e->rank[p] < e->limit)) {
+            if (!shared) {
+                share = e->weight * cs_context_pair_count(&w->plan->context, llabs(p - k));
+            }
             status = visit_place(w, k, p, share, ordinal++);
         }
     }
@@ -82,10 +107,10 @@ static cs_status targets(cs_context_walker *w, int64_t first, int64_t last)
     for (int64_t k = first; k < last && status == CS_OK; ++k) {
         int64_t from = k > width ? k - width : 0, to = near_end(k, width, w->length - 1);
         int64_t ordinal = cs_context_ordinal(t, k);
-        double weight = t->place[to - from];
         w->dropped += t->missed[to - from];
-        for (int64_t p = from; p <= to && status == CS_OK && weight > 0; ++p) {
-            if (p != k) {
+        for (int64_t p = from; p <= to && status == CS_OK; ++p) {
+            const double weight = t->place[w->plan->context.pairs ? llabs(p - k) : to - from];
+            if (p != k && weight > 0) {
                 status = visit_place(w, k, p, weight, ordinal++);
             }
         }
@@ -100,12 +125,15 @@ static int64_t places(const cs_context_plan *plan, int64_t s, bool one_sided)
     return both < s - 1 ? both : s - 1;
 }
 
-static void weights(const cs_context_plan *plan, const cs_context_table *t, cs_divisors *d)
+static void weights(const cs_context_plan *plan, const cs_context_table *t, cs_divisors *found)
 {
     int64_t s = t->pairs.length, n = plan->context.n;
-    for (int64_t k = 0; k <= n && k < s; ++k) {
+    for (int64_t d = 1; plan->context.pairs && d <= n && d < s; ++d) {
+        cs_divisors_take(found, t->place[d]);
+    }
+    for (int64_t k = 0; !plan->context.pairs && k <= n && k < s; ++k) {
         int64_t left = k < n ? k : n, right = s - 1 - k < n ? s - 1 - k : n;
-        cs_divisors_take(d, t->place[left + right]);
+        cs_divisors_take(found, t->place[left + right]);
     }
 }
 
@@ -120,6 +148,7 @@ static void text(const cs_context_walker *w, const cs_contribution *c, const cs_
 }
 
 const cs_context_kind cs_context_each = {.tokens = true,
+                                         .pairs = true,
                                          .places = places,
                                          .event = event,
                                          .table = table,

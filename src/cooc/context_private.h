@@ -45,8 +45,8 @@ typedef struct {
     double *sum, *lost; /* lost NULL: no windows overlap */
 
     /* each, invariant part: for a target whose window has W positions */
-    double *place;  /* 2w + 1: weight of one place */
-    double *missed; /* 2w + 1: weight of the empty window */
+    double *place;  /* 2w + 1: weight of one place; where pairs count, [d] at distance d */
+    double *missed; /* 2w + 1: weight of the empty window; where pairs count, 0 */
     cs_pool pool;   /* of all arrays but pattern and factor */
 } cs_context_table;
 
@@ -159,6 +159,7 @@ typedef struct cs_context_kind {
     bool tokens; /* rows without the target's position are tokens */
     bool gram;   /* the matrix is a Gram form, counted by `walk` */
     bool plane;  /* distance may be in the plane */
+    bool pairs;  /* may count pairs of positions */
 
     /* Number of rows of one event at length s, its set `one_sided` or not; NULL: one. */
     int64_t (*places)(const cs_context_plan *plan, int64_t s, bool one_sided);

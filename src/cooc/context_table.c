@@ -3,7 +3,7 @@
  *
  * Denominators: the pair distribution names a D for which every event's weight x predicted x D is
  * an integer. A contribution's weight is a sum of events (nearest, document) or an event's share
- * 1/c of c places (each: D times lcm(1..c)). The multiple found so is reduced by the greatest
+ * 1/c of c places (each: D times lcm(1..c)), or its count f(d) of a pair. The multiple found so is reduced by the greatest
  * common divisor of the integers that occur. Where a weight is not within rounding of an integer,
  * or the integers pass 2^46 (where doubles no longer distinguish them), no denominator is claimed.
  *
@@ -148,11 +148,38 @@ static int64_t places(const cs_context_plan *plan, int64_t s, bool one_sided)
     return plan->kind->places ? plan->kind->places(plan, s, one_sided) : 1;
 }
 
+/* Each share of an event with this number of places is an integer over it; 0: none is known. */
+static int64_t parts_of(const cs_context_plan *plan, int64_t most)
+{
+    switch (plan->context.pairs) {
+    case CS_PAIRS_FLAT:
+        return 1;
+    case CS_PAIRS_LINEAR:
+        return plan->context.n;
+    case CS_PAIRS_HARMONIC:
+        return lcm_up_to(plan->context.n);
+    default:
+        return lcm_up_to(most);
+    }
+}
+
+/* The D of the pair distribution, or of the pairs of positions that `each` counts: all have one
+ * weight then, which is 1/2 in predicted tokens under permuted-ar and a multiple of 1 / (s (s - 1))
+ * for a fixed number of masks. */
+static int64_t base_of(const cs_context_plan *plan, const cs_context_table *t)
+{
+    const int64_t s = t->pairs.length;
+    if (!plan->context.pairs || !t->pairs.q || t->pairs.events > 0 || s < 2) {
+        return t->pairs.denominator;
+    }
+    return is_integer(2 * t->place[1] * t->predicted) ? 2 : s < 1 << 20 ? s * (s - 1) : 0;
+}
+
 static void set_denominators(const cs_context_plan *plan, cs_context_table *t)
 {
-    int64_t base = t->pairs.denominator;
+    int64_t base = base_of(plan, t);
     bool sums = t->pairs.q;
-    int64_t split = lcm_up_to(places(plan, t->pairs.length, t->pairs.prefixes));
+    int64_t split = parts_of(plan, places(plan, t->pairs.length, t->pairs.prefixes));
     if (base <= 0 || split == 0 || (double)base * (double)split > LARGEST_DENOMINATOR) {
         return;
     }
@@ -183,7 +210,7 @@ static void set_draws(const cs_context_plan *plan, cs_context_table *t)
     t->outer = plan->draws;
     t->inner = places(plan, t->pairs.length, false);
     t->contributions = (double)plan->draws * t->predicted * (double)t->inner;
-    int64_t split = lcm_up_to(t->inner);
+    int64_t split = parts_of(plan, t->inner);
     bool units = one || weighting == CS_WEIGHTS_EQUAL || (weighting == CS_WEIGHTS_TOKENS && token);
     /* Where every event is one unit of a draw. */
     if (units && !t->factor && split > 0 && (!one || is_integer(t->predicted)) &&

@@ -16,7 +16,10 @@
  * they are found once a length. And all targets of a window have the same ones, except near the
  * ends of a sequence: so a length notes the stretch in which an occurrence adds one number of units
  * 2w (or w) times, and the units of single positions are read elsewhere only. The stream itself is
- * 4 bytes a cell, for it is read at every place of every window. */
+ * 4 bytes a cell, for it is read at every place of every window.
+ *
+ * Where pairs count (each:w:linear), units depend on the distance instead of the target: one list of
+ * w numbers a length. */
 #include <math.h>
 #include <string.h>
 
@@ -95,6 +98,40 @@ static void weigh(const cs_window_counter *c, const cs_context_table *t, int64_t
     }
 }
 
+/* The number of pairs of a target in from..to-1 and a context token at this distance. */
+static int64_t pairs_at(const cs_window_counter *c, int64_t s, int64_t distance, int64_t from,
+                        int64_t to)
+{
+    int64_t before = cs_most(to - cs_most(from, distance), 0);
+    return before + (c->left ? cs_most(cs_least(to, s - distance) - from, 0) : 0);
+}
+
+/* The same where pairs count: units by distance. */
+static void weigh_pairs(const cs_window_counter *c, const cs_context_table *t, int64_t from,
+                        int64_t to, int64_t *units, cs_window_length *l)
+{
+    const double scale = weight_of(c, t) * c->job->scale;
+    const int64_t s = t->pairs.length, first = c->left || from == to ? 0 : t->pairs.target[0];
+    for (int64_t d = 1; d <= c->width && d < s; ++d) {
+        const double weight =
+            c->left ? t->place[d]
+                    : t->pairs.weight[0] * cs_context_pair_count(&c->job->options->context, d);
+        const double exact = weight * scale;
+        const int64_t rounded = llrint(exact), pairs = pairs_at(c, s, d, first + from, first + to);
+        int64_t sum;
+        if (!(weight > 0) || pairs == 0) {
+            continue;
+        }
+        l->contributions += pairs;
+        l->lost += rounded > 0 ? 0 : exact * (double)pairs;
+        l->overflow |= __builtin_mul_overflow(rounded, pairs, &sum) ||
+                       __builtin_add_overflow(l->mass, sum, &l->mass);
+        if (units) {
+            units[d] = rounded;
+        }
+    }
+}
+
 /* The longest stretch of occurrences whose windows, taken with the occurrence itself, hold one
  * number of units, and not 0. */
 static void find_stretch(const cs_window_counter *c, int64_t length, cs_window_length *l)
@@ -115,8 +152,12 @@ static cs_status weigh_length(void *ctx, int64_t item)
 {
     cs_window_counter *c = ctx;
     const cs_context_table *t = &c->job->plan->table[item];
-    weigh(c, t, 0, t->outer, c->length[item].units, &c->length[item]);
-    find_stretch(c, t->pairs.length, &c->length[item]);
+    if (c->pairs) {
+        weigh_pairs(c, t, 0, t->outer, c->length[item].units, &c->length[item]);
+    } else {
+        weigh(c, t, 0, t->outer, c->length[item].units, &c->length[item]);
+        find_stretch(c, t->pairs.length, &c->length[item]);
+    }
     return CS_OK;
 }
 
@@ -149,7 +190,7 @@ static cs_status drop_block(void *ctx, int64_t item)
         const cs_context_table *t = cs_context_table_of(c->job->plan, c->job->sequences->length[i]);
         cs_window_length part = {0}, whole = *length_of(c, i);
         if (b->to > 0) {
-            weigh(c, t, b->from, b->to, NULL, &part);
+            (c->pairs ? weigh_pairs : weigh)(c, t, b->from, b->to, NULL, &part);
             whole = part;
         }
         b->dropped += whole.missed * weight_of(c, t) + whole.lost / c->job->scale;
@@ -168,8 +209,11 @@ static void add_labelled(cs_window_counter *c, cs_window_tally *y, int64_t i)
         return;
     }
     for (int64_t k = 0; k < s; ++k) {
-        y->in_col[token[k] * c->labels + c->span[i].label] +=
-            c->span[i].cells[k] * places_of(c, s, k);
+        int64_t units = c->pairs ? 0 : c->span[i].cells[k] * places_of(c, s, k);
+        for (int64_t d = 1; c->pairs && d <= c->width; ++d) {
+            units += c->span[i].cells[d] * pairs_at(c, s, d, k, k + 1);
+        }
+        y->in_col[token[k] * c->labels + c->span[i].label] += units;
     }
 }
 
@@ -268,6 +312,19 @@ static cs_status make_stream(cs_window_counter *c)
     return status == CS_OK ? cs_parallel(c->job->blocks, c->job->workers, drop_block, c) : status;
 }
 
+/* Whether the targets of each length that is listed have one weight. */
+static bool even_targets(const cs_context_plan *plan)
+{
+    bool even = true;
+    for (int64_t i = 0; i < plan->tables; ++i) {
+        const cs_pairs *p = &plan->table[i].pairs;
+        for (int64_t a = 1; a < p->events; ++a) {
+            even = even && p->weight[a] == p->weight[0] && p->target[a] == p->target[a - 1] + 1;
+        }
+    }
+    return even;
+}
+
 bool cs_windows_apply(const cs_windows_job *job, double *bytes)
 {
     const cs_cooc_options *o = job->options;
@@ -281,6 +338,9 @@ bool cs_windows_apply(const cs_windows_job *job, double *bytes)
     bool invariant = cs_objective_shape(&o->objective) == CS_PAIRS_INVARIANT;
     if (!cs_context_rows_are_tokens(&o->context) || o->draws > 0 || o->by_document ||
         (!invariant && o->objective.kind != CS_OBJ_AR)) {
+        return false;
+    }
+    if (o->context.pairs && !even_targets(job->plan)) {
         return false;
     }
     int64_t cells;
@@ -351,6 +411,7 @@ cs_status cs_windows_count(const cs_windows_job *job, cs_assembler *assembler,
     cs_window_counter c = {.job = job,
                            .width = job->options->context.n,
                            .left = job->options->objective.kind != CS_OBJ_AR,
+                           .pairs = job->options->context.pairs != CS_PAIRS_SHARED,
                            .vocab = job->corpus->vocab,
                            .labels = job->corpus->labels,
                            .assembler = assembler,

@@ -32,7 +32,7 @@ cs_status cs_windows_count(const cs_windows_job *job, cs_assembler *assembler,
 /* Common data of the sequences of one length. */
 typedef struct {
     /* length, with w zeros before and after: of each position of a target's window; 0: nothing.
-     * Begins at the first target */
+     * Begins at the first target. Where pairs count, [d] of a pair at distance d = 1..w */
     int64_t *units;
     /* positions that add one number of units to each position of their windows, the longest run of
      * them; from == to: none */
@@ -89,7 +89,8 @@ enum { CS_WINDOW_SLACK = 4 };
 typedef struct {
     const cs_windows_job *job;
     int64_t width;
-    bool left; /* targets may also be to the left of a context token */
+    bool left;  /* targets may also be to the left of a context token */
+    bool pairs; /* units depend on the distance, and not on the target */
     int64_t cells;
     int32_t *token;           /* cells; vocab between sequences */
     cs_window_length *length; /* as the tables of the plan */

@@ -31,6 +31,7 @@
 #endif
 #include <stdlib.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/context_private.h"
@@ -378,6 +379,21 @@ static void add_cells(const int32_t *token, const int64_t *units, int64_t count,
     }
 }
 
+/* The same where pairs count, with the units of each distance; `step` is -1 to the left and 1 to the
+ * right. All columns are noted. */
+static int64_t note_pairs(const int32_t *here, int64_t step, const int64_t *units, int64_t count,
+                          int64_t *sum, cs_window_tally *y, int64_t noted)
+{
+    for (int64_t d = 1; d <= count; ++d) {
+        int32_t v = here[step * d];
+        y->touched[noted] = v;
+        noted += (y->row[v] == 0) & (units[d] != 0);
+        y->row[v] += units[d];
+        *sum += units[d];
+    }
+    return noted;
+}
+
 /* Adds the windows of one token's occurrences into y->row, their classes into in_row; returns how many
  * columns were touched when `sparse`. */
 static int64_t add_windows(const cs_window_counter *c, cs_window_tally *y, int32_t token,
@@ -393,7 +409,12 @@ static int64_t add_windows(const cs_window_counter *c, cs_window_tally *y, int32
         const cs_window_span *s = c->span + c->at[o].sequence;
         const int32_t *here = c->token + q;
         int64_t sum = 0;
-        if (q >= s->from && q < s->to) {
+        if (c->pairs) {
+            const int64_t left = q - s->first;
+            const int64_t right = c->job->sequences->length[c->at[o].sequence] - 1 - left;
+            touched = note_pairs(here, -1, s->cells, cs_least(left, before), &sum, y, touched);
+            touched = note_pairs(here, 1, s->cells, cs_least(right, width), &sum, y, touched);
+        } else if (q >= s->from && q < s->to) {
             if (sparse) {
                 touched = note(here - before, before, s->units, row, y->touched, touched);
                 touched = note(here + 1, width, s->units, row, y->touched, touched);
@@ -444,7 +465,7 @@ static int64_t first_ordinal(const cs_window_counter *c, cs_window_place at)
     int64_t skipped = c->left ? 0 : t->pairs.target[0]; /* outer item of target k: k - skipped */
     int64_t k = c->left && p > w ? p - w : 0;
     for (k = c->left ? k : p + 1; k < s && k <= p + w; ++k) {
-        if (k != p && units[k] > 0) {
+        if (k != p && units[c->pairs ? llabs(k - p) : k] > 0) {
             int64_t from = k > w ? k - w : 0;
             return (k - skipped) * t->inner + (p - from) - (p > k);
         }

@@ -59,8 +59,11 @@ def rows_of(mode, n, given, document, words, chosen, k, label):
         padding = n - len(near)
         return [((frozenset((i - k, words[i]) for i in near), padding), 1.0)]
     if mode == "each":
-        window = [i for i in chosen if abs(i - k) <= n]
-        return [((words[i], i - k if given else None), 1 / len(window)) for i in window]
+        width, _, pairs = str(n).partition(":")
+        window = [i for i in chosen if abs(i - k) <= int(width)]
+        count = {"": lambda d: 1 / len(window), "flat": lambda d: 1, "linear": lambda d: (int(width) - d + 1) / int(width),
+                 "harmonic": lambda d: 1 / d}[pairs]
+        return [((words[i], i - k if given else None), count(abs(i - k))) for i in window]
     return [((document, k if given else None), 1.0)]
 
 
@@ -87,7 +90,7 @@ def brute(documents, objective, mode, n, given, length, stride, by_document):
             for (chosen, k), w in listed.items():
                 rows = rows_of(mode, n, given, number, words, chosen, k,
                                label if objective["empty"] == "class" else None)
-                if not rows:
+                if not rows and ":" not in str(n):
                     dropped += w * weight
                 for row, share in rows:
                     mass[row][words[k]] += w * weight * share
@@ -233,16 +236,17 @@ def draw_objective(rng, name, longest):
 
 
 def cases(rng, rounds):
-    modes = ["all", "nearest", "each", "document"]
+    modes = ["all", "nearest", "each", "pairs", "document"]
     cuttings = [(0, 0), (4, 1), (3, 0), (5, 2)]
     for _ in range(rounds):
         for name in plans.NAMES:
             for mode in modes:
                 for given in (False, True):
-                    n = {"nearest": int(rng.integers(1, 4)), "each": int(rng.integers(1, 5))}.get(mode)
+                    n = {"nearest": int(rng.integers(1, 4)), "each": int(rng.integers(1, 5)),
+                         "pairs": f"{rng.integers(1, 5)}:{rng.choice(['flat', 'linear', 'harmonic'])}"}.get(mode)
                     length, stride = cuttings[int(rng.integers(len(cuttings)))]
                     objective = draw_objective(rng, name, length or LONGEST)
-                    yield objective, mode, n, given, length, stride, bool(rng.random() < 0.4)
+                    yield objective, mode.replace("pairs", "each"), n, given, length, stride, bool(rng.random() < 0.4)
 
 
 def describe(case):
@@ -270,7 +274,7 @@ def main():
             with open(path, "w", encoding="utf-8") as source:
                 source.write("air\tant bee ant cat dog\nsea\telk bee bee fox\nair\tgnu cat ant\n")
             objective = plans.draw(rng, name, 3, ["token", "mask"][number % 2])
-            for mode, n in (("all", None), ("nearest", 2), ("each", 2), ("document", None)):
+            for mode, n in (("all", None), ("nearest", 2), ("each", 2), ("each", "2:linear"), ("document", None)):
                 case = (objective, mode, n, False, 0, 0, False)
                 checks.run(f"draws {describe(case)}", check_draws, path, out, case, 4000)
     checks.exit()
