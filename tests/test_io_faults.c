@@ -60,7 +60,7 @@ FAULTY(int, -1, fseek, (FILE * f, long at, int from), f, at, from)
 FAULTY(int, -1, fseeko, (FILE * f, off_t at, int from), f, at, from)
 FAULTY(int, -1, lstat, (const char *path, struct stat *st), path, st)
 FAULTY(int, -1, fstat, (int fd, struct stat *st), fd, st)
-static bool short_reads; /* pread moves half of what is asked for */
+static bool short_reads; /* pread moves half of the bytes requested */
 FAULTY(ssize_t, -1, pread, (int fd, void *to, size_t n, off_t at), fd, to,
        short_reads ? n - n / 2 : n, at)
 FAULTY(ssize_t, -1, read, (int fd, void *to, size_t n), fd, to, n)
@@ -346,7 +346,7 @@ static cs_status hash_all(const char *path)
     return cs_path_sha256(path, NULL, hex, &bytes);
 }
 
-/* The digest of a file, all of which are recorded or none. */
+/* Digests of files: all are recorded, or none. */
 static cs_status put_digest(const char *dir)
 {
     json_auto_t *outputs = json_array();
