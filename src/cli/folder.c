@@ -214,7 +214,8 @@ static cs_status claim_file(cs_args *args, const char *dir, const char *file)
 
 static cs_status claim_folder(cs_args *args, const char *dir)
 {
-    if (cs_path_exists(dir) && !cs_path_is_dir(dir)) {
+    struct stat st;
+    if (stat(dir, &st) == 0 && !S_ISDIR(st.st_mode)) {
         return cs_fail(CS_ERR_USAGE, "-o %s: not a directory", dir);
     }
     return cs_args_flag(args, "dry-run") ? CS_OK : open_folder(args, dir);

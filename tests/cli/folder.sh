@@ -97,6 +97,8 @@ test_control_bytes() {
 # shellcheck disable=SC2086
 test_a_place_that_cannot_be_examined() {
     command -v strace > /dev/null || { skip a_place_that_cannot_be_examined "no strace"; return 0; }
+    mkdir o && strace -qq -o trace -P o -e trace=newfstatat,stat,statx -e inject=newfstatat,stat,statx:error=EACCES "$COSPEC" $toy -o o > out 2> err
+    [ $? = 3 ] || ! grep -q INJECTED trace || { fail "$(cat err)"; return 1; }
     for n in 1 2 3 4; do
         strace -qq -o trace -P d/toy.csv -e trace=newfstatat,lstat,stat,statx -e "inject=newfstatat,lstat,stat,statx:error=EIO:when=$n" "$COSPEC" $toy -o d > out 2> err
         code=$?
