@@ -20,6 +20,9 @@ static const cs_opt cooc_options[] = {
     CS_FLAG("population",
             "Build the matrix of the distribution of a synthetic corpus (markov:..., hmm:..., "
             "grammar:...), not of a sample."),
+    CS_REAL("subsample", "T", NULL, 1e-12, 0.999999,
+            "each:W:flat, each:W:linear, each:W:harmonic: pairs weigh as if word2vec had removed "
+            "tokens of a share above T at random; 1e-3 to 1e-5 are usual."),
     CS_FLAG("mtx", "Also write matrix.mtx."),
     {0},
 };
@@ -387,6 +390,7 @@ static cs_status run_cooc(cs_args *args)
     CS_AUTO_FREE int64_t *draws = NULL;
     const char *list = cs_args_text(args, "draws");
     cs_status status = cs_args_cooc(args, &file, &options);
+    CS_ARGS_FIELDS(args, &options, subsample);
     if (status == CS_OK && list)
         status = cs_parse_int_list(list, "--draws", 0, INT32_MAX, &count, &draws);
     if (status == CS_OK && count < 2 && cs_args_given(args, "moment-budget"))

@@ -48,8 +48,33 @@ double cs_build_scale(const cs_cooc_prepared *p, bool *exact)
     double headroom = p->options.draws > 0 ? 8 : 1;
     headroom *= cs_context_event_mass(&p->options.context);
     int64_t d = cs_context_denominator(p->plan, p->options.weight_by_document);
-    *exact = d > 0 && !p->corpus->weight && total * (double)d * headroom < 0x1p53;
+    *exact = d > 0 && !p->corpus->weight && p->options.subsample == 0 &&
+             total * (double)d * headroom < 0x1p53;
     return *exact ? (double)d : exp2(floor(61 - log2(total * headroom)));
+}
+
+/* Removing tokens before the windows are cut would move other pairs together; here they only leave
+ * gaps, so that the expected count of a pair is its count times both probabilities. */
+cs_status cs_build_subsample(cs_build *b)
+{
+    const cs_corpus *c = b->of->corpus;
+    const double threshold = b->of->options.subsample;
+    if (threshold == 0) {
+        return CS_OK;
+    }
+    b->keep = cs_calloc(c->vocab, sizeof *b->keep);
+    if (!b->keep) return CS_ERR_MEMORY;
+    for (int64_t d = 0; d < c->documents; ++d) {
+        const bool in = cs_cooc_in_split(c, b->of->options.split, d);
+        for (int64_t i = c->doc_ptr[d]; in && i < c->doc_ptr[d + 1]; ++i) {
+            ++b->keep[c->token[i]];
+        }
+    }
+    for (int64_t v = 0; v < c->vocab; ++v) {
+        const double most = threshold * (double)b->of->tokens;
+        b->keep[v] = b->keep[v] > most ? sqrt(most / b->keep[v]) : 1;
+    }
+    return CS_OK;
 }
 
 /* --- blocks ----------------------------------------------------------------------------------- */
@@ -115,9 +140,13 @@ void cs_build_deal_blocks(cs_build *b)
 static cs_status emit(void *ctx, const cs_contribution *c)
 {
     cs_build_emitter *e = ctx;
-    if (c->weight != e->weight) {
-        e->weight = c->weight;
-        e->exact = c->weight * e->scale;
+    double weight = c->weight;
+    if (e->keep) {
+        weight *= e->keep[c->token] * e->keep[c->content[0]];
+    }
+    if (weight != e->weight) {
+        e->weight = weight;
+        e->exact = weight * e->scale;
         e->overflow |= !(e->exact < 0x1p63); /* beyond llrint, whose value is then none */
         e->weighed = e->exact < 0x1p63 ? llrint(e->exact) : 0;
     }
@@ -223,6 +252,7 @@ cs_status cs_build_start_workers(cs_build *b)
         if (status == CS_OK) status = cs_collector_init(&w->collector, &b->runs, bytes);
         w->collector.patient = b->of->options.checkpoint != NULL;
         w->emitter.collector = &w->collector;
+        w->emitter.keep = b->keep;
     }
     return status;
 }

@@ -13,7 +13,8 @@ typedef struct {
      * before. */
     double weight, exact;
     int64_t weighed;
-    double lost; /* units that rounded to nothing */
+    double lost;        /* units that rounded to nothing */
+    const double *keep; /* of the build */
     int64_t contributions, units;
     bool overflow;
     int32_t label;
@@ -34,6 +35,7 @@ typedef struct cs_build {
     double scale; /* units per predicted token (or document) */
     int64_t blocks, capacity;
     cs_block *block;
+    double *keep;    /* probability that subsampling keeps each token; NULL: no subsampling */
     double expected; /* contributions: an upper bound, except for draws */
     cs_build_worker *worker;
     cs_cut *cut;  /* workers: what their collectors hold at the merge */
@@ -50,6 +52,9 @@ typedef struct cs_build {
     json_t *identity;
     cs_checkpoint *checkpoint; /* to go on from */
 } cs_build;
+
+/* Computes `keep`. */
+cs_status cs_build_subsample(cs_build *b) CS_MUST_CHECK;
 
 /* Sequences of few contributions share a block, one of many is cut by its outer items. */
 cs_status cs_build_cut_blocks(cs_build *b) CS_MUST_CHECK;

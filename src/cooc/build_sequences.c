@@ -221,6 +221,19 @@ bool cs_cooc_masked(const cs_corpus *corpus, const cs_cooc_options *options,
     return tokens > 0;
 }
 
+static cs_status check_subsample(const cs_corpus *corpus, const cs_cooc_options *options)
+{
+    if (!(options->subsample > 0 && options->subsample < 1)) {
+        return cs_fail(CS_ERR_USAGE, "subsampling threshold %g is not in (0, 1)",
+                       options->subsample);
+    }
+    return corpus->population || !options->context.pairs
+               ? cs_fail(CS_ERR_USAGE,
+                         "subsampling needs a corpus and counts of pairs: --context each:W:flat, "
+                         "each:W:linear or each:W:harmonic")
+               : CS_OK;
+}
+
 cs_status cs_cooc_prepare(const cs_corpus *corpus, const cs_cooc_options *options,
                           cs_cooc_prepared *out)
 {
@@ -232,6 +245,7 @@ cs_status cs_cooc_prepare(const cs_corpus *corpus, const cs_cooc_options *option
             CS_ERR_INPUT,
             "rows by document need a context with rows and at most 2^32 documents, not %lld",
             (long long)corpus->documents);
+    if (status == CS_OK && options->subsample != 0) status = check_subsample(corpus, options);
     if (status == CS_OK) status = cs_cooc_sequences(corpus, options, &p.sequences, &p.skipped);
     for (int64_t d = 0; d < corpus->documents && status == CS_OK; ++d) {
         const bool in = cs_cooc_in_split(corpus, options->split, d);

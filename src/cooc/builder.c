@@ -228,6 +228,7 @@ static cs_status begin(cs_cooc_prepared *p, cs_build *b)
     (void)pthread_mutex_init(&b->lock, NULL);
     cs_status status = cs_build_resources_of(options, &b->may_use);
     if (status == CS_OK) status = check_columns(p->corpus);
+    if (status == CS_OK) status = cs_build_subsample(b);
     if (status == CS_OK) status = cs_cooc_plan(p);
     return status == CS_OK
                ? cs_synthetic_spread_init(p->plan, p->corpus, &p->sequences, &b->language)
@@ -241,7 +242,7 @@ static void release(cs_build *b)
     cs_synthetic_spread_free(&b->language);
     cs_checkpoint_close(&b->checkpoint);
     json_decref(b->identity);
-    cs_free(b->block);
+    CS_FREE_FIELDS(b, block, keep);
     (void)pthread_mutex_destroy(&b->lock);
 }
 

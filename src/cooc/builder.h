@@ -70,6 +70,11 @@ typedef struct {
      * 2^-50.
      */
     double tail;
+    /** each:w:flat, each:w:linear and each:w:harmonic: a token x whose share f(x) of the tokens of the
+     * split is above this is kept with probability \f$\sqrt{t / f(x)}\f$, and a pair has the
+     * product of both probabilities as its weight; 0: all are kept.
+     */
+    double subsample;
     /** Bytes for contributions, and the same again for the matrix; beyond it scratch files are
      * used. At least 1 MiB; 0: a quarter of free memory for the first and half of it for the
      * second.

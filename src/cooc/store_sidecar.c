@@ -61,6 +61,7 @@ cs_status cs_sidecar_options(const cs_cooc_options *o, json_t *to)
     cs_json_put(&status, to, "draws", json_integer(o->draws));
     cs_json_put(&status, to, "seed", json_string(seed));
     cs_json_put(&status, to, "tail", cs_json_number(o->tail));
+    if (o->subsample > 0) cs_json_put(&status, to, "subsample", cs_json_number(o->subsample));
     return status;
 }
 
@@ -237,6 +238,9 @@ cs_status cs_sidecar_parse(const char *file, const json_t *sidecar, cs_cooc_stor
     o->draws = cs_json_int(&r, "draws", 0);
     take_seed(&r, &o->seed);
     o->tail = cs_json_real(&r, "tail", false);
+    if (json_object_get(sidecar, "subsample")) {
+        o->subsample = cs_json_real(&r, "subsample", false);
+    }
     take_sums(&r, &store->cooc, sizes);
     take_corpus(&r, &store->corpus, &sizes->words);
     sizes->plan_file = o->objective.kind == CS_OBJ_FILE;

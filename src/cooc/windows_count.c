@@ -329,7 +329,7 @@ bool cs_windows_apply(const cs_windows_job *job, double *bytes)
 {
     const cs_cooc_options *o = job->options;
     *bytes = 0;
-    if (job->corpus->weight) {
+    if (job->corpus->weight || o->subsample > 0) {
         return false;
     }
     if (cs_context_gram(&o->context)) {

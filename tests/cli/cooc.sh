@@ -16,6 +16,21 @@ test_counts() {
     exits 0 "$COSPEC" svd d -k all --json && [ "$(number components out)" = 2 ]
 }
 
+# Of "a b a", "a b" pairs (a, b) twice, (b, a) once; f(a) = 3/5, f(b) = 2/5, kept with sqrt(.15 / f) = .5 and .6124.
+test_subsampled_pairs() {
+    printf 'x\ta b a\ny\ta b\n' > c.tsv
+    args="--corpus c.tsv --objective ar --context each:1:flat --mtx"
+    # shellcheck disable=SC2086
+    exits 0 cooc $args --subsample 0.15 --json -o d && near "$(number mass out)" 0.918558653543692 1e-12 && grep -q '"subsample": 0.1' d/matrix.json || { fail "${why:-$(cat out)}"; return 1; }
+    grep -v '^%' d/matrix.mtx | sed 1d | awk '{ print $3 }' | sort > values
+    near "$(sed -n 1p values)" 0.306186217847897 1e-14 && near "$(sed -n 2p values)" 0.612372435695794 1e-14 || { fail "$(cat values)"; return 1; }
+    # shellcheck disable=SC2086
+    exits 0 cooc $args --subsample 0.7 -o kept && exits 0 cooc $args -o all && grep -v '^%' all/matrix.mtx > a && grep -v '^%' kept/matrix.mtx | cmp -s - a || { fail "${why:-rare tokens are kept}"; return 1; }
+    refuses 2 "subsampling needs a corpus and counts of pairs" cooc --corpus c.tsv --objective ar --context each:1 --subsample 0.1 -o e &&
+        refuses 2 "--subsample: 1 is not in [1e-12, 0.999999]" cooc --corpus c.tsv --objective ar --context each:1:flat --subsample 1 -o e &&
+        refuses 2 "subsampling needs a corpus" cooc --corpus markov:states=4,length=5 --population --objective ar --context each:1:flat --subsample 0.1 -o e
+}
+
 test_any_memory_any_threads() {
     small_corpus c.tsv
     i=0
