@@ -292,10 +292,12 @@ bool cs_images_are(const char *source)
     if (cs_corpus_named(source, NULL) || cs_synthetic_named(source)) {
         return false;
     }
-    if (reader_of(source, &read) != CS_OK) {
+    const cs_status status = reader_of(source, &read);
+    if (status != CS_OK) {
         cs_reason_clear(); /* whoever reads it will report it */
     }
-    return cs_images_named(source) || read == cs_field_read || (read && cs_path_exists(source));
+    return status == CS_ERR_IO || cs_images_named(source) || read == cs_field_read ||
+           (read && cs_path_exists(source));
 }
 
 /* Where a named corpus is, prepared now when it is not there; *path is the caller's. */

@@ -82,7 +82,8 @@ typedef struct {
 } cs_images;
 
 /* Whether a source is one of images: a known name, or a file or directory by its first bytes. Named
- * text corpora and synthetic languages have precedence. */
+ * text corpora and synthetic languages have precedence. One that cannot be examined counts as
+ * images, whose reader reports the error. */
 bool cs_images_are(const char *source);
 
 /* Reads a corpus; a named one is prepared first if needed. options may be NULL. Sizes are checked

@@ -153,7 +153,7 @@ test_files_that_cannot_be_read() {
         rm model/$file && { [ ! -f kept ] || mv kept model/$file; }
     done
     ln -s loop loop
-    refuses 3 "loop: Too many levels" "$COSPEC" perplexity loop c.tsv && refuses 3 "loop: Too many levels" "$COSPEC" cooc --corpus loop --objective ar -o m &&
+    refuses 3 "loop: Too many levels" "$COSPEC" perplexity loop c.tsv && refuses 3 "loop: cannot read: Too many levels" "$COSPEC" cooc --corpus loop --objective ar -o m &&
         refuses 3 "loop: Too many levels" "$COSPEC" compare loop c.tsv -o n || return 1
     for file in model.safetensors config.json manifest.json; do
         cp -r model copy && rm -f copy/$file && ln -s $file copy/$file

@@ -109,6 +109,8 @@ test_images_that_break() {
         [ $got = 3 ] && says 'p/along/3.pgm: ' && [ ! -e a/model.safetensors ] && [ ! -s out ] || { fail "$breaks: exit $got: $(head -c 300 err)"; return 1; }
         rm -r a && various
     done
+    ln -s loop loop # cannot be examined, by no user
+    exits 0 "$COSPEC" train $small $of_two --size 9 --crop 8 --steps 1 -o b && refuses 3 "loop: cannot read: Too many levels of symbolic links" "$COSPEC" reconstruct b loop
 }
 
 # Baselines are fitted on the first of two sources, and all images of the second are reconstructed.
