@@ -167,6 +167,32 @@ TEST(spectra_are_those_of_the_dense_matrices)
     }
 }
 
+/* Counts of nearly independent rows and columns: the form is a million times smaller than its parts. */
+TEST(forms_of_full_counts_keep_their_digits)
+{
+    enum { M = 20, N = 15 };
+    AUTO_OK(cs_dense, d, cs_dense_init(&d, M, N));
+    for (int64_t j = 0; j < N; ++j) {
+        for (int64_t i = 0; i < M; ++i) {
+            d.data[i + j * M] =
+                round(1e12 * (double)((i + 1) * (j + 2)) * (1 + 1e-6 * sin(3 + i * j)));
+        }
+    }
+    CS_AUTO(cs_csr) a = csr_of(&d);
+    const int forms[] = {1, 5};
+    for (int f = 0; f < 2; ++f) {
+        CS_AUTO(cs_matrix_form) *form = form_of(forms[f]);
+        CS_AUTO(cs_dense) m = dense_form(&a, forms[f]);
+        double sigma[N];
+        AUTO_OK(cs_dense, u, cs_dense_init(&u, M, N));
+        AUTO_OK(cs_dense, vt, cs_dense_init(&vt, N, N));
+        OK(cs_dense_svd(&m, sigma, &u, &vt));
+        CS_AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.form = form, .k = 6});
+        assert_true(s.k == 6 && s.solution.converged && sigma[0] < 1e-5);
+        assert_each(j, 0, 6, fabs(s.sigma[j] - sigma[j]) < 1e-8 * sigma[0]);
+    }
+}
+
 /* Symmetric counts: a graph of two parts, which has -lambda with every lambda, with or without some
  * edges inside. */
 static cs_csr symmetric_counts(uint64_t trial, bool bipartite)

@@ -181,7 +181,8 @@ cs_status cs_matrix_form_parse(const char *text, cs_matrix_form **out)
 
 typedef struct {
     const cs_matrix_form *form;
-    cs_csr *a;
+    const cs_csr *a;
+    cs_csr *to; /* the result; a itself, or of all pairs */
     double n, v;
     double *row, *col; /* P_C, P_G */
     double *seen;      /* d */
@@ -215,7 +216,28 @@ static cs_status apply_rows(void *ctx, int64_t item)
             const int64_t j = m->a->col[e];
             const double a = m->a->val[e] / m->n, x = a > 0 ? value_at(m, a, i, j) : 0;
             if (!isfinite(x)) return not_finite(m, x, a, i, j);
-            m->a->val[e] = a > 0 ? x + m->left[i] * m->right[j] : 0;
+            m->to->val[e] = a > 0 ? x + m->left[i] * m->right[j] : 0;
+        }
+    }
+    return CS_OK;
+}
+
+/* Some rows of the form of all pairs with mass. */
+static cs_status apply_pairs(void *ctx, int64_t item)
+{
+    const application *m = ctx;
+    const int64_t end = cs_least((item + 1) * ROWS, m->a->rows);
+    for (int64_t i = item * ROWS; i < end; ++i) {
+        int64_t e = m->a->ptr[i], at = m->to->ptr[i];
+        for (int64_t j = 0; at < m->to->ptr[i + 1]; ++j) {
+            const bool stored = e < m->a->ptr[i + 1] && m->a->col[e] == j;
+            const double a = stored ? m->a->val[e] / m->n : 0;
+            e += stored;
+            if (m->col[j] <= 0) continue;
+            const double x = value_at(m, a, i, j);
+            if (!isfinite(x)) return not_finite(m, x, a, i, j);
+            m->to->col[at] = (int32_t)j;
+            m->to->val[at++] = x;
         }
     }
     return CS_OK;
@@ -309,7 +331,7 @@ cs_status cs_matrix_form_apply(const cs_matrix_form *form, cs_csr *a, double *le
                                bool *term)
 {
     CS_AUTO(cs_pool) pool = {0};
-    application m = {.form = form, .a = a, .left = left, .right = right};
+    application m = {.form = form, .a = a, .to = a, .left = left, .right = right};
     CS_POOL_FIELDS(&pool, a->rows, &m, row, seen);
     CS_POOL_FIELDS(&pool, a->cols, &m, col);
     cs_status status = pool.status;
@@ -318,4 +340,25 @@ cs_status cs_matrix_form_apply(const cs_matrix_form *form, cs_csr *a, double *le
     if (status == CS_OK) status = fill_masses(&m);
     if (status == CS_OK) status = fill_term(&m, term);
     return status ? status : cs_parallel((a->rows + ROWS - 1) / ROWS, 0, apply_rows, &m);
+}
+
+cs_status cs_matrix_form_whole(const cs_matrix_form *form, const cs_csr *a, cs_csr *out)
+{
+    CS_AUTO(cs_pool) pool = {0};
+    cs_csr whole = {0};
+    application m = {.form = form, .a = a, .to = &whole};
+    CS_POOL_FIELDS(&pool, a->rows, &m, row, seen);
+    CS_POOL_FIELDS(&pool, a->cols, &m, col);
+    int64_t contexts = 0;
+    cs_status status = pool.status;
+    if (status == CS_OK) status = fill_masses(&m);
+    for (int64_t i = 0; status == CS_OK && i < a->rows; ++i) {
+        contexts += m.row[i] > 0;
+    }
+    if (status == CS_OK) status = cs_csr_init(&whole, a->rows, a->cols, contexts * (int64_t)m.v);
+    for (int64_t i = 0; status == CS_OK && i < a->rows; ++i) {
+        whole.ptr[i + 1] = whole.ptr[i] + (m.row[i] > 0 ? (int64_t)m.v : 0);
+    }
+    if (status == CS_OK) status = cs_parallel((a->rows + ROWS - 1) / ROWS, 0, apply_pairs, &m);
+    return CS_DELIVER(status, out, whole, cs_csr_free);
 }

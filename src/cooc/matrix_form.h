@@ -75,3 +75,14 @@ bool cs_matrix_form_lumps(const cs_matrix_form *form);
  */
 cs_status cs_matrix_form_apply(const cs_matrix_form *form, cs_csr *a, double *left, double *right,
                                bool *term) CS_MUST_CHECK;
+
+/** The form of a matrix of counts with an entry for every pair of a row with mass and a column with
+ * mass, for matrices of which most pairs occur. O(rows cols).
+ *
+ * \param a rows x cols, nonnegative with a positive sum
+ * \param out receives the matrix (cs_csr_free)
+ * \retval CS_ERR_INPUT as for cs_matrix_form_apply
+ * \retval CS_ERR_MEMORY memory is exhausted
+ */
+cs_status cs_matrix_form_whole(const cs_matrix_form *form, const cs_csr *a,
+                               cs_csr *out) CS_MUST_CHECK;

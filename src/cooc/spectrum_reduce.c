@@ -74,62 +74,6 @@ static cs_status divide_by_roots(cs_csr *a, const double *row, const double *col
     return status;
 }
 
-static double largest_modulus(int64_t n, const double *x)
-{
-    double largest = 0;
-    for (int64_t i = 0; i < n; ++i) {
-        largest = fmax(largest, fabs(x[i]));
-    }
-    return largest;
-}
-
-static void scale_form(int exponent, cs_csr *a, double *left)
-{
-    cs_scale_down(exponent, a);
-    for (int64_t i = 0; exponent != 0 && i < a->rows; ++i) {
-        left[i] = ldexp(left[i], -exponent);
-    }
-}
-
-/* The sparse matrix of a form and its part of rank one, scaled, and the sums of rows and columns of
- * A. Without such a part `entries` become those of the form, else they are those of A. */
-static cs_status form_of(const cs_csr *a, const cs_matrix_form *form, cs_system *s)
-{
-    bool term = false;
-    double *const left = cs_calloc(a->rows, sizeof *left);
-    double *const right = cs_calloc(a->cols, sizeof *right);
-    s->term[CS_LEFT] = left;
-    s->term[CS_RIGHT] = right;
-    s->row_mass = cs_alloc(a->rows, sizeof *s->row_mass);
-    s->col_mass = cs_alloc(a->cols, sizeof *s->col_mass);
-    cs_status status = left && right && s->row_mass && s->col_mass ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK) status = cs_masses(a, s->row_mass, s->col_mass);
-    if (status == CS_OK) status = cs_csr_copy(a, &s->own);
-    if (status == CS_OK) status = cs_matrix_form_apply(form, &s->own, left, right, &term);
-    if (status != CS_OK) return status;
-    const cs_csr_entries sparse = cs_csr_entries_of(&s->own);
-    double largest = sparse.largest;
-    if (term) {
-        const double outer = largest_modulus(a->rows, left) * largest_modulus(a->cols, right);
-        largest = fmax(largest, outer);
-    } else {
-        s->entries = sparse;
-    }
-    if (largest == 0) {
-        return cs_fail(CS_ERR_INPUT, "form \"%s\" of the matrix is 0 everywhere",
-                       cs_matrix_form_text(form));
-    }
-    s->exponent = cs_scale_exponent(largest);
-    scale_form(s->exponent, &s->own, left);
-    if (!term) {
-        s->entries.least = ldexp(s->entries.least, -s->exponent);
-        s->entries.largest = ldexp(s->entries.largest, -s->exponent);
-        CS_FREE_FIELDS(s, term[CS_LEFT], term[CS_RIGHT]);
-        s->term[CS_LEFT] = s->term[CS_RIGHT] = NULL;
-    }
-    return CS_OK;
-}
-
 /* Abar of a matrix that was checked, and its marginals, not yet scaled to one. */
 static cs_status normalise(const cs_csr *a, cs_csr *abar, double *row, double *col)
 {
@@ -281,7 +225,7 @@ static cs_status form_reduced(const cs_matrix_form *form, const cs_system *syste
     if (r->pool.status != CS_OK) return r->pool.status;
     cs_status status =
         cs_matrix_form_apply(form, &r->a, r->term[CS_LEFT], r->term[CS_RIGHT], &term);
-    if (status == CS_OK) scale_form(system->exponent, &r->a, r->term[CS_LEFT]);
+    if (status == CS_OK) cs_matrix_form_scale(system->exponent, &r->a, r->term[CS_LEFT]);
     return status;
 }
 
@@ -532,7 +476,7 @@ cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, bool
                        (long long)cs_spectrum_rows(a, options), (long long)a->cols);
     }
     if (formed) {
-        status = form_of(a, options->form, &s);
+        status = cs_system_form(a, options->form, &s);
     } else if (!options->normalised) {
         s.row_mass = cs_alloc(a->rows, sizeof *s.row_mass);
         s.col_mass = cs_alloc(a->cols, sizeof *s.col_mass);

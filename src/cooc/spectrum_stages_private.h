@@ -73,6 +73,13 @@ static inline bool cs_spectrum_normalises(const cs_spectrum_options *o)
     return !o->normalised && cs_matrix_form_is_normalised(o->form);
 }
 
+/* Of a form: the sparse matrix `own` and its part of rank one, scaled by 2^-exponent, and the sums of
+ * rows and columns of A. `entries` become those of the form if it has no such part, or is stored
+ * whole; else they stay those of A. Errors as cs_matrix_form_apply; CS_ERR_INPUT: it is 0. */
+cs_status cs_system_form(const cs_csr *a, const cs_matrix_form *form,
+                         cs_system *system) CS_MUST_CHECK;
+void cs_matrix_form_scale(int exponent, cs_csr *a, double *left);
+
 /* A sparse matrix, minus its part of rank one if there is one, as an operator. The struct does not
  * move once opened; closed by the caller, also after a failure. */
 typedef struct {
