@@ -175,7 +175,7 @@ TEST(forms_of_full_counts_keep_their_digits)
     for (int64_t j = 0; j < N; ++j) {
         for (int64_t i = 0; i < M; ++i) {
             d.data[i + j * M] =
-                round(1e12 * (double)((i + 1) * (j + 2)) * (1 + 1e-6 * sin(3 + i * j)));
+                round(1e12 * (double)((i + 1) * (j + 2)) * (1 + 1e-6 * sin((double)(3 + i * j))));
         }
     }
     CS_AUTO(cs_csr) a = csr_of(&d);

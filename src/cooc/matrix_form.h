@@ -77,7 +77,7 @@ cs_status cs_matrix_form_apply(const cs_matrix_form *form, cs_csr *a, double *le
                                bool *term) CS_MUST_CHECK;
 
 /** The form of a matrix of counts with an entry for every pair of a row with mass and a column with
- * mass, for matrices of which most pairs occur. O(rows cols).
+ * mass, for matrices with few absent pairs. O(rows cols).
  *
  * \param a rows x cols, nonnegative with a positive sum
  * \param out receives the matrix (cs_csr_free)
