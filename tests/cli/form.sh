@@ -46,6 +46,8 @@ test_windows_are_symmetric() {
     exits 0 "$COSPEC" cooc --corpus t.txt --objective masked --unmasked 1 --max-length 3 --stride 1 --context each:2 --vocab all -o win || return 1
     exits 0 "$COSPEC" svd win -k all --form 'n*a' --csv && column eigenvalue > e && [ "$(grep -c . e)" = 4 ] && grep -q '^-' e || { fail "${why:-$(cat out)}"; return 1; }
     exits 0 "$COSPEC" svd win/matrix.npz -k all --form 'n*a' --csv && ! grep -q eigenvalue out || { fail "rows of a file are columns"; return 1; }
+    exits 0 "$COSPEC" cooc --corpus t.txt --objective masked --context each:2:linear --vocab all -o lin && exits 0 "$COSPEC" svd lin -k 2 --form qwem --json &&
+        grep -q '"symmetric": true' out || return 1
     exits 0 "$COSPEC" cooc --corpus t.txt --objective ar --context each:2 --vocab all -o ar && exits 0 "$COSPEC" svd ar -k 2 --form qwem --json &&
         grep -q '"symmetric": false' out
 }
