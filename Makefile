@@ -86,7 +86,7 @@ FORMATTED := $(MPI_SRC) src/python/bridge.c $(wildcard src/cuda/*.cu src/cuda/*.
 # The public headers open with /** \file, which makes Doxygen read them too; the list must include all that they include.
 HEADERS := $(sort $(shell grep -l '^/\*\* .file' $(ROOMS:%=%/*.h)))
 
-.PHONY: all help deps probe plugin carrier test unit oracle cli-test asan tsan coverage mutants valgrind fuzz torture layers tidy format format-check docs install python install-python wheel uninstall uninstall-python reproduce train-demo bench clean
+.PHONY: all help deps probe plugin carrier test unit oracle cli-test asan tsan coverage mutants valgrind fuzz torture damaged layers tidy format format-check docs install python install-python wheel uninstall uninstall-python reproduce train-demo bench clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -94,7 +94,7 @@ all: probe $(B)/cospec $(B)/libcospec.so plugin carrier
 
 help:
 	@sed -n '2,12p' Makefile | sed 's/^# \{0,1\}//'
-	@echo "other targets: deps probe unit cli-test oracle asan tsan coverage mutants valgrind fuzz torture layers tidy format format-check docs install install-python wheel uninstall uninstall-python bench gpu-bundle train-demo clean"
+	@echo "other targets: deps probe unit cli-test oracle asan tsan coverage mutants valgrind fuzz torture damaged layers tidy format format-check docs install install-python wheel uninstall uninstall-python bench gpu-bundle train-demo clean"
 
 deps:
 	@sh tests/deps.sh
@@ -294,6 +294,11 @@ $(B)/fuzz: $(B)/tests/fuzz/fuzz.o $(FUZZ_OBJ) $(B)/libcospec.a
 # Commands under faults (tests/torture/torture.sh): ARGS='--trials 1000', '--case train --fault kill', ...
 torture: all $(B)/tests/torture/preload.so
 	@COSPEC=$(CURDIR)/$(B)/cospec TORTURE=$(CURDIR)/$(B)/tests/torture sh tests/torture/torture.sh $(ARGS)
+
+# Commands of the sanitized program on damaged files (tests/torture/damaged.py): ARGS='--seconds 600 --seed 7', ...
+damaged:
+	$(MAKE) CONFIG=asan build/asan/cospec
+	@COSPEC=build/asan/cospec $(PYTHON) tests/torture/damaged.py $(ARGS)
 
 $(B)/tests/torture/preload.so: tests/torture/preload.c
 	@mkdir -p $(@D)

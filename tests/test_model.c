@@ -55,6 +55,20 @@ TEST(test_values_by_name)
     close_model(&c, &backend[2]);
 }
 
+/* A config.json may claim more than there is. */
+TEST(parameters_beyond_memory_are_refused)
+{
+    const cs_model_config config = case_config(&gpt2, false);
+    cs_backend *backend = NULL;
+    cs_model model = {0};
+    OK(cs_backend_cpu(1, &backend));
+    cs_mem_available_at_most(1 << 10);
+    assert_fails(cs_model_init(&config, backend, false, &model), CS_ERR_MEMORY, "parameters take");
+    cs_mem_available_at_most(INT64_MAX);
+    OK(cs_model_init(&config, backend, false, &model));
+    close_model(&model, &backend);
+}
+
 static double mean_square(const cs_model *model, const char *name, int64_t n)
 {
     double x[8192], sum = 0;

@@ -93,7 +93,12 @@ cs_status cs_params_allocate(cs_params *params, cs_backend *backend, bool traini
     if (params->source.fetch) {
         return allocate_places(params);
     }
-    cs_status status = zeroed(backend, bytes, &params->value);
+    /* A configuration may claim any size, and zeroed memory is taken at once. */
+    cs_status status = backend->streams
+                           ? cs_mem_check((training ? 4.0 : 1.0) * (double)bytes, NULL,
+                                          "%lld parameters take", (long long)params->items)
+                           : CS_OK;
+    if (status == CS_OK) status = zeroed(backend, bytes, &params->value);
     if (status != CS_OK || !training) return status;
     void *decay = NULL, *norm = NULL, *hyper = NULL;
     status = zeroed(backend, bytes, &params->grad);
