@@ -6,6 +6,7 @@
 #include "cooc/inspect.h"
 #include "cooc/reduce.h"
 #include "cooc/spectrum_record.h"
+#include "cooc/word_scores.h"
 #include "io/number.h"
 
 /* The i-th value of a repeated option as a whole number >= low. */
@@ -18,19 +19,38 @@ static cs_status number_at(const cs_args *args, const char *name, int i, int64_t
                          (long long)low);
 }
 
+/* Whether word vectors are scored on files. */
+static bool scored(const cs_args *args)
+{
+    return cs_args_count(args, "similarity") + cs_args_count(args, "analogies") > 0;
+}
+
+/* Whether tokens get vectors. */
+static bool embeds(const cs_args *args)
+{
+    return cs_args_given(args, "neighbours") || scored(args);
+}
+
 /* Refuses options that the requested lists would ignore. */
 static cs_status check_lists(const cs_args *args)
 {
-    if (!cs_args_given(args, "neighbours")) {
-        cs_status status = cs_args_refuse(args, "dimensions skip", "needs --neighbours");
-        if (status != CS_OK) return status;
-    }
+    cs_status status = CS_OK;
+    if (!embeds(args))
+        status = cs_args_refuse(args, "dimensions skip",
+                                "needs --neighbours, --similarity or --analogies");
+    if (status == CS_OK && !scored(args))
+        status = cs_args_refuse(args, "power side", "needs --similarity or --analogies");
+    if (status == CS_OK && scored(args))
+        status = cs_args_refuse(args, "row vector neighbours top",
+                                "cannot be combined with --similarity and --analogies");
+    if (status != CS_OK) return status;
     const char *other = cs_args_given_of(args, cs_group_solver);
     other = other ? other : cs_args_given_of(args, cs_group_certify);
     other = other ? other : cs_args_given_of(args, cs_group_form);
-    if (other && !cs_args_given(args, "neighbours") && cs_args_count(args, "vector") == 0) {
+    if (other && !embeds(args) && cs_args_count(args, "vector") == 0) {
         return cs_fail(CS_ERR_USAGE,
-                       "--%s needs --vector or --neighbours: without them nothing is solved",
+                       "--%s needs --vector, --neighbours, --similarity or --analogies: without "
+                       "them nothing is solved",
                        other);
     }
     return CS_OK;
@@ -45,7 +65,7 @@ static int64_t ones_of(const cs_matrix_form *form, int64_t components)
                                                                  : 0;
 }
 
-/* --neighbours: how many vectors lie up to the last of --dimensions behind those left out. Of a
+/* Word vectors: how many vectors lie up to the last of --dimensions behind those left out. Of a
  * matrix that is not normalised here the ones are seen when they are there. */
 static cs_status last_dimension(const cs_args *args, const cs_matrix_form *form, const cs_csr *a,
                                 int64_t *k)
@@ -57,7 +77,7 @@ static cs_status last_dimension(const cs_args *args, const cs_matrix_form *form,
     const int64_t left = side - ones - skip;
     if (status == CS_OK && left < 1)
         return cs_fail(CS_ERR_USAGE,
-                       "--neighbours: after %lld vectors of sigma = 1 and --skip %lld the matrix "
+                       "word vectors: after %lld vectors of sigma = 1 and --skip %lld the matrix "
                        "(%lld x %lld) has no vectors left",
                        (long long)ones, (long long)skip, (long long)a->rows, (long long)a->cols);
     if (status == CS_OK && wanted > left && cs_args_given(args, "dimensions"))
@@ -79,8 +99,7 @@ static cs_status wanted_spectrum(cs_args *args, const cs_matrix_form *form,
     int64_t k = 0;
     cs_status status = cs_args_spectrum(args, &options);
     if (status == CS_OK) status = cs_args_certify(args, 0, &options.certify);
-    if (status == CS_OK && cs_args_given(args, "neighbours"))
-        status = last_dimension(args, form, a, &k);
+    if (status == CS_OK && embeds(args)) status = last_dimension(args, form, a, &k);
     for (int i = 0; i < cs_args_count(args, "vector") && status == CS_OK; ++i) {
         int64_t vector = 0;
         status = number_at(args, "vector", i, 1, &vector);
@@ -94,21 +113,62 @@ static cs_status wanted_spectrum(cs_args *args, const cs_matrix_form *form,
     return status == CS_OK ? cs_spectrum_require(out) : status;
 }
 
-/* The vectors of sigma = 1, which distinguish components and nothing else, are left out. */
-static cs_status show_neighbours(const cs_args *args, const cs_matrix_form *form,
-                                 const cs_inspection *in, const cs_spectrum *s)
+/* The vectors first .. end - 1 of the tokens. Those of sigma = 1, which distinguish components and
+ * nothing else, are left out. */
+static cs_status dimensions_of(const cs_args *args, const cs_matrix_form *form,
+                               const cs_spectrum *s, int64_t *first, int64_t *end)
 {
     const int64_t ones = form ? ones_of(form, s->input.components) : cs_spectrum_ones(s),
-                  skip = cs_args_int(args, "skip");
-    const int64_t first = ones + skip, wanted = cs_args_int(args, "dimensions");
-    if (first >= s->k) {
+                  skip = cs_args_int(args, "skip"), wanted = cs_args_int(args, "dimensions");
+    *first = ones + skip;
+    *end = s->k - *first < wanted ? s->k : *first + wanted;
+    if (*first >= s->k) {
         return cs_fail(CS_ERR_INPUT,
-                       "--neighbours: all %lld singular vectors have sigma = 1 (%lld, one per "
+                       "word vectors: all %lld singular vectors have sigma = 1 (%lld, one per "
                        "component) or are left out by --skip %lld; none is left for the comparison",
                        (long long)s->k, (long long)ones, (long long)skip);
     }
-    return cs_inspect_neighbours(in, s, first, s->k - first < wanted ? s->k : first + wanted,
-                                 cs_args_text(args, "neighbours"));
+    return CS_OK;
+}
+
+static cs_status show_neighbours(const cs_args *args, const cs_matrix_form *form,
+                                 const cs_inspection *in, const cs_spectrum *s)
+{
+    int64_t first = 0, end = 0;
+    cs_status status = dimensions_of(args, form, s, &first, &end);
+    return status == CS_OK
+               ? cs_inspect_neighbours(in, s, first, end, cs_args_text(args, "neighbours"))
+               : status;
+}
+
+/* --similarity and --analogies. */
+static cs_status fill_scores(cs_args *args, const cs_matrix_form *form, const cs_cooc_store *store,
+                             const cs_spectrum *s, cs_item *scores)
+{
+    cs_word_vectors_options options = {.power = cs_args_real(args, "power"),
+                                       .contexts = cs_args_is(args, "side", "contexts"),
+                                       .dir = cs_args_positional(args, 0)};
+    CS_AUTO(cs_word_vectors) words = {0};
+    cs_status status = options.contexts && s->input.gram
+                           ? cs_fail(CS_ERR_USAGE, "--side contexts: a Gram form has no contexts")
+                           : dimensions_of(args, form, s, &options.first, &options.end);
+    if (status == CS_OK) status = cs_word_vectors_of(store, s, &options, &words);
+    for (int i = 0; i < cs_args_count(args, "similarity") && status == CS_OK; ++i) {
+        status = cs_word_similarity(&words, cs_args_text_at(args, "similarity", i), scores);
+    }
+    for (int i = 0; i < cs_args_count(args, "analogies") && status == CS_OK; ++i) {
+        status = cs_word_analogies(&words, cs_args_text_at(args, "analogies", i), scores);
+    }
+    return status;
+}
+
+static cs_status input_files(cs_args *args, const char *option)
+{
+    cs_status status = CS_OK;
+    for (int i = 0; i < cs_args_count(args, option) && status == CS_OK; ++i) {
+        status = cs_output_input(args, cs_args_text_at(args, option, i));
+    }
+    return status;
 }
 
 static cs_status fill_record(const cs_args *args, const cs_matrix_form *form,
@@ -142,19 +202,25 @@ static cs_status fill_record(const cs_args *args, const cs_matrix_form *form,
 static cs_status run(cs_args *args)
 {
     const char *dir = cs_args_positional(args, 0);
-    static const cs_view view = {"lines[]", "what rank index text value share"};
+    static const cs_view lists = {"lines[]", "what rank index text value share"};
+    static const cs_view scores = {"scores[]", "file section score value low high items missing"};
+    const bool files = scored(args);
     CS_AUTO(cs_cooc_store) store = {0};
     CS_AUTO(cs_spectrum) spectrum = {0};
     CS_AUTO(cs_matrix_form) *form = NULL;
     cs_status status = check_lists(args);
     if (status == CS_OK) status = cs_args_form(args, cs_args_text(args, "form"), &form);
     if (form) cs_item_form(cs_output_root(args), form);
-    cs_item *lines = cs_item_array(cs_output_root(args), "lines");
+    cs_item *lines = cs_item_array(cs_output_root(args), files ? "scores" : "lines");
+    if (status == CS_OK) status = input_files(args, "similarity");
+    if (status == CS_OK) status = input_files(args, "analogies");
     if (status == CS_OK) status = cs_args_store(args, dir, &store);
     if (status == CS_OK) status = wanted_spectrum(args, form, &store, &spectrum);
     const cs_inspection in = {&store, cs_args_int(args, "top"), lines};
-    if (status == CS_OK) status = fill_record(args, form, &in, &spectrum);
-    return status == CS_OK ? cs_output_record(args, "inspect", &view) : status;
+    if (status == CS_OK)
+        status = files ? fill_scores(args, form, &store, &spectrum, lines)
+                       : fill_record(args, form, &in, &spectrum);
+    return status == CS_OK ? cs_output_record(args, "inspect", files ? &scores : &lists) : status;
 }
 
 static const cs_opt inspect_options[] = {
@@ -165,8 +231,18 @@ static const cs_opt inspect_options[] = {
     CS_TEXT("neighbours", "WORD", NULL,
             "Nearest tokens of a word by cosine of sigma_j v_j / sqrt(P_G), without the vectors of "
             "sigma = 1 (one per component)."),
-    CS_INT("dimensions", "K", "64", 1, 100000,
-           "Most singular vectors in the embedding of --neighbours."),
+    CS_TEXTS("similarity", "FILE",
+             "Spearman's correlation of a file's word similarities with cosines of word vectors; a "
+             "line is two words and a score."),
+    CS_TEXTS("analogies", "FILE",
+             "Accuracy on analogies, a line of four words each, under lines ': section' if any: "
+             "3CosAdd and 3CosMul over all tokens."),
+    CS_REAL("power", "P", "0.5", 0, 2,
+            "Power of the singular values in word vectors that are scored: 0, 0.5 and 1 are "
+            "usual."),
+    CS_CHOICE("side", "tokens|contexts", "tokens",
+              "Word vectors that are scored: of the columns, or of the rows of each:W."),
+    CS_INT("dimensions", "K", "64", 1, 100000, "Most singular vectors in a word vector."),
     CS_INT("skip", "N", "0", 0, 100000, "Also leave out N vectors after those of sigma = 1."),
     CS_INT("top", "N", "10", 1, 1000000, "Number of lines of each list."),
     {0},

@@ -3,8 +3,11 @@
 #include "text/unicode.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/mem.h"
 #include "text/unicode_tables_private.h"
+#include "text/utf8_private.h"
 
 #define LENGTH(list) (sizeof(list) / sizeof(list)[0])
 #define AMONG(list, c)                                                                             \
@@ -133,6 +136,25 @@ int32_t cs_char_lower(int32_t c)
     }
     const struct cs_char_shift *s = find(LOWER, LENGTH(LOWER), sizeof *LOWER, c);
     return s ? c + s->shift : c;
+}
+
+char *cs_text_lower(const char *text)
+{
+    enum { GROWTH = 2 }; /* two bytes may become three, and three at most four */
+    const int64_t size = (int64_t)strlen(text);
+    const bool valid = cs_utf8_rest(text, size) == 0;
+    char *lower = cs_calloc(GROWTH * size + 4, 1);
+    int64_t used = 0;
+    for (const uint8_t *at = (const uint8_t *)text; lower && *at;) {
+        int32_t c = *at;
+        at += valid ? cs_char_at(at, &c) : 1;
+        if (valid) {
+            used += utf8proc_encode_char(cs_char_lower(c), (utf8proc_uint8_t *)lower + used);
+        } else {
+            lower[used++] = (char)c;
+        }
+    }
+    return lower;
 }
 
 bool cs_char_is_joined(int32_t c)

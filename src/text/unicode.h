@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/status.h"
+
 #include <utf8proc.h>
 
 typedef struct {
@@ -78,6 +80,10 @@ static inline int cs_char_at(const uint8_t *at, int32_t *c)
     *c = (at[0] & 0x07) << 18 | (at[1] & 0x3F) << 12 | (at[2] & 0x3F) << 6 | (at[3] & 0x3F);
     return 4;
 }
+
+/* The text in lower case, character by character, in fresh memory (cs_free); text that is not UTF-8
+ * stays as it is. NULL if memory is exhausted. */
+char *cs_text_lower(const char *text) CS_MUST_CHECK;
 
 /* The last character before `at`, at or after `begin` < at. */
 static inline const uint8_t *cs_char_before(const uint8_t *begin, const uint8_t *at)

@@ -151,6 +151,41 @@ test_connectivity_resumes() {
         cmp -s whole/spectrum.csv part/spectrum.csv && [ ! -f part/unfinished.json ] || fail "resumed run differs: $(cat err)"
 }
 
+# Counts of columns a = (2, 1, 0), b = (1, 2, 0), c = (0, 1, 0), d = (0, 1, 1), e = (1, 0, 0); with all vectors of n*a and --power 1 cosines are theirs.
+counted_words() {
+    printf 'p a\np a\nq a\np b\nq b\nq b\nq c\nq d\nr d\np e\n' > w.txt
+    exits 0 "$COSPEC" cooc --corpus w.txt --objective ar --context each:1:flat -o w
+}
+word_scores() { exits 0 "$COSPEC" inspect w --form 'n*a' --power 1 "$@" --csv; }
+
+test_similarity_file() {
+    counted_words || return 1
+    printf 'Word 1,Word 2,Human (mean)\na,b,3\r\n# a comment\n\nA,C,1,9\nb,c,2\nb,a,3\np,a,5\n' > s.csv
+    printf 'a  b  2\na c N 1\n c\tb\t2.5\n' > s.txt
+    word_scores --similarity s.csv --similarity s.txt && sed -n 2p out > one && sed -n 3p out > two || return 1
+    grep -q '^s.csv,,spearman,0.33333333333333.*,4,1$' one && near "$(cut -d, -f5 one)" -0.931166965574377 1e-12 && near "$(cut -d, -f6 one)" 0.982335785845726 1e-12 &&
+        grep -q '^s.txt,,spearman,1,,,3,0$' two || { fail "${why:-$(cat out)}"; return 1; }
+    # the rows are p, q and r
+    word_scores --similarity s.txt --side contexts
+    refuses 3 "none of its 3 pairs has vectors" "$COSPEC" inspect w --form 'n*a' --side contexts --similarity s.txt &&
+        printf 'one two three\na b 1\na b high\n' > bad && refuses 3 "bad:3: expected two words and a score" "$COSPEC" inspect w --similarity bad &&
+        printf 'a b\n' > bad && refuses 3 "bad:1: expected two words and a score" "$COSPEC" inspect w --similarity bad && : > bad &&
+        refuses 3 "bad has no lines" "$COSPEC" inspect w --similarity bad && refuses 3 "none: No such file" "$COSPEC" inspect w --similarity none &&
+        refuses 2 "--power needs --similarity or --analogies" "$COSPEC" inspect w --power 1 &&
+        refuses 2 "--vector cannot be combined with --similarity" "$COSPEC" inspect w --similarity s.txt --vector 1
+}
+
+test_analogies_file() {
+    counted_words || return 1
+    printf ': first\na e b c\na e b d\n: the second\nA E B C\nzz a b c\n' > q.txt
+    word_scores --analogies q.txt || return 1
+    [ "$(grep -c . out)" = 7 ] && grep -q '^q.txt,first,3cosadd,0.5,0.09[0-9]*,0.90[0-9]*,2,0$' out && grep -q '^q.txt,the,3cosmul,1,0.20[0-9]*,1,1,1$' out &&
+        grep '^q.txt,total,3cosadd,.*,3,1$' out > total && near "$(cut -d, -f4 total)" 0.666666666666667 1e-12 && near "$(cut -d, -f5 total)" 0.207659600802048 1e-12 || { fail "${why:-$(cat out)}"; return 1; }
+    printf ': s\na b c\n' > bad && refuses 3 "bad:2: expected four words, or ': section'" "$COSPEC" inspect w --analogies bad &&
+        printf 'x y z w\nx y w z\n' > bad && refuses 3 "none of its 2 questions has vectors" "$COSPEC" inspect w --analogies bad || return 1
+    exits 0 "$COSPEC" cooc --corpus w.txt --objective ar --context nearest:1 -o n && refuses 3 "vectors of contexts need rows that are tokens" "$COSPEC" inspect n --side contexts --analogies q.txt
+}
+
 test_inspect() {
     built ar m "" && exits 0 "$COSPEC" inspect m --csv && grep -q '^heaviest row,1,' out &&
         exits 0 "$COSPEC" inspect m --neighbours cat --dimensions 20 --csv && sed -n 2p out | grep -q '^neighbour,0,[0-9]*,cat,' &&
@@ -197,8 +232,8 @@ test_angles_say_where_the_subspace_is_open() {
 test_what_would_be_ignored_is_refused() {
     built ar m "" || return 1
     refuses 2 "--dimensions needs --neighbours" "$COSPEC" inspect m --vector 1 --dimensions 3 &&
-        refuses 2 "--tol needs --vector or --neighbours" "$COSPEC" inspect m --row 1 --tol 1e-9 &&
-        refuses 2 "--certify needs --vector or --neighbours" "$COSPEC" inspect m --certify probe &&
+        refuses 2 "--tol needs --vector, --neighbours, --similarity or --analogies" "$COSPEC" inspect m --row 1 --tol 1e-9 &&
+        refuses 2 "--certify needs --vector, --neighbours" "$COSPEC" inspect m --certify probe &&
         refuses 2 "--max-iterations does not apply to --solver lapack" "$COSPEC" angles m m -k 1 --solver lapack --max-iterations 9 &&
         refuses 2 "--solver needs -k" "$COSPEC" density m --solver block &&
         exits 0 "$COSPEC" density m -k 2 --solver block && exits 0 "$COSPEC" inspect m --neighbours cat --dimensions 20 --tol 1e-9
@@ -285,4 +320,4 @@ test_figures_are_listed() {
     [ -s scripts ] && cmp -s listed scripts || fail "$(diff listed scripts | tr '\n' ' ')"
 }
 
-for name in connectivity_agrees_with_svd connectivity_estimates language_of_a_folder connectivity_names_the_context objectives_have_one_form cheeger_bounds_hold connectivity_bad_input connectivity_interrupted_without_a_folder connectivity_resumes inspect neighbours_leave_out_the_ones angles angles_say_where_the_subspace_is_open what_would_be_ignored_is_refused what_did_not_converge_is_not_shown tradeoff plot_takes_names_literally plot_checks_the_figure plot figures_are_listed; do check "$name"; done
+for name in connectivity_agrees_with_svd connectivity_estimates language_of_a_folder connectivity_names_the_context objectives_have_one_form cheeger_bounds_hold connectivity_bad_input connectivity_interrupted_without_a_folder connectivity_resumes inspect similarity_file analogies_file neighbours_leave_out_the_ones angles angles_say_where_the_subspace_is_open what_would_be_ignored_is_refused what_did_not_converge_is_not_shown tradeoff plot_takes_names_literally plot_checks_the_figure plot figures_are_listed; do check "$name"; done

@@ -26,6 +26,7 @@ for command in $commands; do
     # The files of a user's own that examples name.
     small_corpus labelled.tsv
     cut -f2 labelled.tsv > verses.txt
+    printf 'cat\tdog\t8\ntree\tleaf\t7\ncat\tleaf\t1\n' > pairs.tsv
     cp -r "$golden/models/gpt2" gpt2-tiny
     # The plan files that docs/reference/plan-files.md shows, in their order.
     awk '/^```/{file = /json/ ? ++n : 0; next}
