@@ -529,12 +529,8 @@ cs_status cs_args_note_moment4(const cs_args *args, const cs_csr *a, bool sparin
 cs_status cs_args_form(const cs_args *args, const char *text, cs_matrix_form **out)
 {
     CS_AUTO(cs_matrix_form) *form = NULL;
-    const bool cuda = cs_device_is_cuda(cs_args_text(args, "device"));
     cs_status status = text ? cs_matrix_form_parse(text, &form) : CS_OK;
     if (status == CS_OK && text) status = cs_args_need_counts(args, "forms");
-    if (status == CS_OK && cuda && !cs_matrix_form_is_normalised(form))
-        status = cs_fail(CS_ERR_USAGE, "--form %s runs on the CPU only, but --device is %s", text,
-                         cs_args_text(args, "device"));
     if (status == CS_OK) {
         *out = form;
         form = NULL;

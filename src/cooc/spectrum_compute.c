@@ -14,7 +14,6 @@ static cs_status check_form(const cs_csr *a, const cs_spectrum_options *o)
 {
     const char *why = a->gram         ? "a Gram form has only the normalised matrix"
                       : o->normalised ? "the matrix was given normalised, so its counts are unknown"
-                      : o->gpu        ? "a GPU computes the normalised matrix only"
                                       : NULL;
     return why ? cs_fail(CS_ERR_USAGE, "form %s: %s", cs_matrix_form_text(o->form), why) : CS_OK;
 }

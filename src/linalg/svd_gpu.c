@@ -61,7 +61,9 @@ static cs_status check_values(const cs_linop *b, const double *sigma)
     const double sum = cs_inner(b->cols, sigma, sigma), norm = squared_norm(b);
     double scale = norm;
     for (int64_t q = 0; b->data.u && q < b->data.u->cols; ++q) {
-        scale += b->data.s[q] * b->data.s[q];
+        const double *u = b->data.u->data + q * b->data.u->ld;
+        const double *v = b->data.v->data + q * b->data.v->ld;
+        scale += b->data.s[q] * b->data.s[q] * cs_inner(b->rows, u, u) * cs_inner(b->cols, v, v);
     }
     double most = 4 * (double)b->rows * DBL_EPSILON * sqrt((double)b->cols) * scale;
     if (!(fabs(sum - norm) <= most)) {

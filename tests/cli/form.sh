@@ -101,7 +101,6 @@ test_refused() {
         refuses 3 'is -inf where a = 0' "$COSPEC" svd path.mtx --form 'log(a)' &&
         refuses 3 'is 0 everywhere' "$COSPEC" svd path.mtx --form 'a - a' &&
         refuses 2 '--normalised: forms need the counts' "$COSPEC" svd path.mtx --form qwem --normalised &&
-        refuses 2 'runs on the CPU only' "$COSPEC" svd path.mtx --form qwem --device cuda &&
         refuses 2 'sigma = 1 once per component' "$COSPEC" svd path.mtx --form qwem --after-ones 1 &&
         refuses 2 'cannot be combined with --estimate' "$COSPEC" density path.mtx --form qwem --estimate distinct-document
 }

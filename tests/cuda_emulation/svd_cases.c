@@ -119,28 +119,49 @@ static cs_status falling(cs_csr *out)
 }
 
 const cs_svd_case cs_svd_cases[] = {
-    {"cusolver, 61 x 37", tall, CS_SOLVER_CUSOLVER, 37, false, false},
-    {"cusolver, wide, five", wide, CS_SOLVER_CUSOLVER, 5, false, false},
-    {"cusolver, one column", column, CS_SOLVER_CUSOLVER, 1, false, false},
-    {"cusolver, sparse, deflated", sparse, CS_SOLVER_CUSOLVER, 229, true, false},
-    {"cusolver, sparse and wide, deflated", sparse_wide, CS_SOLVER_CUSOLVER, 30, true, false},
-    {"cusolver, multiplicities", cube, CS_SOLVER_CUSOLVER, 186, false, false},
-    {"cusolver, falling to 1e-9", falling, CS_SOLVER_CUSOLVER, 150, false, false},
-    {"cusolver by the Gram matrix", tall, CS_SOLVER_CUSOLVER, 12, false, true},
-    {"cusolver by the Gram matrix, wide, deflated", sparse_wide, CS_SOLVER_CUSOLVER, 80, true,
-     true},
-    {"auto, 61 x 37", tall, CS_SOLVER_AUTO, 9, false, false},
-    {"block, sparse", sparse, CS_SOLVER_BLOCK, 12, false, false},
-    {"block, sparse and wide", sparse_wide, CS_SOLVER_BLOCK, 20, false, false},
-    {"block, sparse, deflated", sparse, CS_SOLVER_BLOCK, 12, true, false},
-    {"block, sparse and wide, deflated", sparse_wide, CS_SOLVER_BLOCK, 3, true, false},
-    {"block, multiplicities", cube, CS_SOLVER_BLOCK, 30, false, false},
-    {"block, equal blocks", blocks, CS_SOLVER_BLOCK, 40, false, false},
-    {"block, Golub-Kahan", falling, CS_SOLVER_BLOCK, 110, false, false},
-    {NULL, NULL, CS_SOLVER_AUTO, 0, false, false},
+    {"cusolver, 61 x 37", tall, CS_SOLVER_CUSOLVER, 37, CS_OUT_NOTHING, false},
+    {"cusolver, wide, five", wide, CS_SOLVER_CUSOLVER, 5, CS_OUT_NOTHING, false},
+    {"cusolver, one column", column, CS_SOLVER_CUSOLVER, 1, CS_OUT_NOTHING, false},
+    {"cusolver, sparse, deflated", sparse, CS_SOLVER_CUSOLVER, 229, CS_OUT_LARGEST, false},
+    {"cusolver, sparse and wide, deflated", sparse_wide, CS_SOLVER_CUSOLVER, 30, CS_OUT_LARGEST,
+     false},
+    {"cusolver, multiplicities", cube, CS_SOLVER_CUSOLVER, 186, CS_OUT_NOTHING, false},
+    {"cusolver, falling to 1e-9", falling, CS_SOLVER_CUSOLVER, 150, CS_OUT_NOTHING, false},
+    {"cusolver by the Gram matrix", tall, CS_SOLVER_CUSOLVER, 12, CS_OUT_NOTHING, true},
+    {"cusolver by the Gram matrix, wide, deflated", sparse_wide, CS_SOLVER_CUSOLVER, 80,
+     CS_OUT_LARGEST, true},
+    {"auto, 61 x 37", tall, CS_SOLVER_AUTO, 9, CS_OUT_NOTHING, false},
+    {"block, sparse", sparse, CS_SOLVER_BLOCK, 12, CS_OUT_NOTHING, false},
+    {"block, sparse and wide", sparse_wide, CS_SOLVER_BLOCK, 20, CS_OUT_NOTHING, false},
+    {"block, sparse, deflated", sparse, CS_SOLVER_BLOCK, 12, CS_OUT_LARGEST, false},
+    {"block, sparse and wide, deflated", sparse_wide, CS_SOLVER_BLOCK, 3, CS_OUT_LARGEST, false},
+    {"cusolver, minus an outer product", sparse, CS_SOLVER_CUSOLVER, 40, CS_OUT_OUTER, false},
+    {"cusolver by the Gram matrix, wide, minus an outer product", sparse_wide, CS_SOLVER_CUSOLVER,
+     30, CS_OUT_OUTER, true},
+    {"block, minus an outer product", sparse, CS_SOLVER_BLOCK, 12, CS_OUT_OUTER, false},
+    {"block, wide, minus an outer product", sparse_wide, CS_SOLVER_BLOCK, 8, CS_OUT_OUTER, false},
+    {"block, multiplicities", cube, CS_SOLVER_BLOCK, 30, CS_OUT_NOTHING, false},
+    {"block, equal blocks", blocks, CS_SOLVER_BLOCK, 40, CS_OUT_NOTHING, false},
+    {"block, Golub-Kahan", falling, CS_SOLVER_BLOCK, 110, CS_OUT_NOTHING, false},
+    {NULL, NULL, CS_SOLVER_AUTO, 0, CS_OUT_NOTHING, false},
 };
 
 /* --- comparison ------------------------------------------------------------------------------- */
+
+/* A less an outer product that is larger than A. */
+static cs_status outer_world(cs_svd_world *w)
+{
+    cs_status status = cs_dense_init(&w->first.u, w->a.rows, 1);
+    if (status == CS_OK) status = cs_dense_init(&w->first.v, w->a.cols, 1);
+    if (status != CS_OK) return status;
+    for (int64_t i = 0; i < w->a.rows; ++i) {
+        w->first.u.data[i] = 2 + (double)(i % 5) / 3;
+    }
+    for (int64_t j = 0; j < w->a.cols; ++j) {
+        w->first.v.data[j] = 1 - (double)(j % 7) / 9;
+    }
+    return cs_linop_outer(&w->outer, &w->sparse, w->first.u.data, w->first.v.data, &w->op);
+}
 
 cs_status cs_svd_world_open(const cs_svd_case *c, cs_svd_world *w)
 {
@@ -149,7 +170,9 @@ cs_status cs_svd_world_open(const cs_svd_case *c, cs_svd_world *w)
     status = status ? status : cs_csr_transpose(&w->a, &w->at);
     w->sparse = cs_linop_csr(&w->csr, &w->a, &w->at, 1);
     w->op = w->sparse;
-    if (status == CS_OK && c->deflated) {
+    if (status == CS_OK && c->out == CS_OUT_OUTER) {
+        status = outer_world(w);
+    } else if (status == CS_OK && c->out == CS_OUT_LARGEST) {
         cs_svd_options o = {.k = 1, .solver = CS_SOLVER_LAPACK};
         status = cs_svd_compute(&w->sparse, &o, &w->first);
         w->op = cs_linop_deflated(&w->deflated, &w->sparse, &w->first.u, w->first.sigma,
@@ -163,6 +186,7 @@ void cs_svd_world_close(cs_svd_world *w)
 {
     cs_csr_free(&w->a);
     cs_csr_free(&w->at);
+    cs_linop_outer_ctx_free(&w->outer);
     cs_svd_free(&w->first);
 }
 

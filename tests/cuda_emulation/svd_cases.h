@@ -10,13 +10,15 @@
 
 enum { CS_SVD_WHY = 400 };
 
+enum { CS_OUT_NOTHING, CS_OUT_LARGEST, CS_OUT_OUTER }; /* the largest triplet, an outer product */
+
 typedef struct {
     const char *name;
     cs_status (*make)(cs_csr *out);
     cs_solver solver;
     int64_t k;
-    bool deflated; /* its largest triplet is taken out */
-    bool gram;     /* no dense copy allowed */
+    int out;   /* what is taken out of the matrix */
+    bool gram; /* no dense copy allowed */
 } cs_svd_case;
 
 extern const cs_svd_case cs_svd_cases[]; /* ends with a NULL name */
@@ -31,6 +33,7 @@ typedef struct {
     cs_csr a, at;
     cs_linop_csr_ctx csr;
     cs_linop_deflated_ctx deflated;
+    cs_linop_outer_ctx outer;
     cs_linop sparse, op;
     cs_svd first;
 } cs_svd_world;

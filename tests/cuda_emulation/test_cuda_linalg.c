@@ -12,6 +12,7 @@
 #include "../test.h"
 #include "base/mem.h"
 #include "base/threads.h"
+#include "cooc/spectrum.h"
 #include "svd_cases.h"
 
 const cs_gpu_table *cs_cuda_linalg(void);
@@ -109,11 +110,38 @@ static void walk(cs_space *s, int panels, double *entries, cs_dense *out)
     s->destroy(NULL);
 }
 
+/* Forms with a part of rank one and without, by the solvers of the device. */
+TEST(forms_as_on_the_cpu)
+{
+    static const char *const forms[] = {"qwem", "ppmi", "a*n - 3*p*q"};
+    CS_AUTO(cs_csr) a = random_sparse(120, 70, 0.1, 12);
+    for (int64_t e = 0; e < cs_csr_nnz(&a); ++e) {
+        a.val[e] = ceil(fabs(a.val[e]) * 5);
+    }
+    for (int f = 0; f < 3; ++f) {
+        CS_AUTO(cs_matrix_form) *form = NULL;
+        OK(cs_matrix_form_parse(forms[f], &form));
+        cs_spectrum_options o = {.k = 6, .form = form, .no_reduction = true};
+        AUTO_OK(cs_spectrum, want, cs_spectrum_of(&a, &o, &want));
+        for (int block = 0; block < 2; ++block) {
+            cs_gpu *gpu = open_gpu();
+            o.gpu = gpu;
+            o.solver = block ? CS_SOLVER_BLOCK : CS_SOLVER_CUSOLVER;
+            AUTO_OK(cs_spectrum, s, cs_spectrum_of(&a, &o, &s));
+            assert_true(s.solution.converged && !cs_spectrum_failed(&s));
+            assert_each(j, 0, 6, fabs(s.sigma[j] - want.sigma[j]) < 1e-11 * want.sigma[0]);
+            cs_gpu_close(&gpu);
+        }
+        o.gpu = NULL;
+    }
+}
+
 TEST(space_as_in_memory)
 {
     enum { PANELS = 70, B = CS_PANEL };
-    static const char *const names[] = {"block, sparse, deflated", "block, sparse and wide"};
-    for (int n = 0; n < 2; ++n) {
+    static const char *const names[] = {"block, sparse, deflated", "block, sparse and wide",
+                                        "block, minus an outer product"};
+    for (int n = 0; n < 3; ++n) {
         cs_gpu *gpu = open_gpu();
         cs_svd_world w;
         cs_space mine, theirs;
