@@ -319,8 +319,8 @@ TEST(texts_that_make_no_form_are_refused)
     const struct {
         const char *text, *part;
     } cases[] = {
-        {"pmi", "unknown form pmi; did you mean ppmi?: neither"},
-        {"nope:3", "unknown form nope:3: neither a name nor an expression"},
+        {"pmi", "nor an expression in a, p, q, n, d and v; did you mean ppmi?"},
+        {"nope:3", "unknown form nope:3: it is neither one of normalised, centred,"},
         {"a*s", "unknown name s (the variables are apqndv)"},
         {"sppmi", "form sppmi needs a positive number K: sppmi:5"},
         {"sppmi:0", "form sppmi needs a positive number"},

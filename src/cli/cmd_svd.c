@@ -89,8 +89,9 @@ static void note_summary(const cs_args *args, const cs_spectrum *s)
         cs_output_note(args, "vectors: ||X^T X - I|| <= %.2g", s->solution.departure);
     }
     if (s->input.symmetric && !s->eigenvalue) {
-        cs_output_note(args, "the matrix is symmetric, but its eigenvectors were not separated to "
-                             "the tolerance: no eigenvalues");
+        cs_output_note(args,
+                       "the matrix is symmetric, but its eigenvectors exceed half of the free "
+                       "memory or were not separated to the tolerance: no eigenvalues");
     }
     if (s->zeros > 0) {
         cs_output_note(args, "%lld requested singular values are zero (below %.3g)",

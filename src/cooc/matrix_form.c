@@ -143,14 +143,19 @@ static cs_status check_name(const char *text)
     for (size_t i = 0; i < length; ++i) {
         if (!isalpha((unsigned char)text[i]) || length < 2) return CS_OK;
     }
+    char names[256] = "";
     for (int i = 0; cs_matrix_form_kind_at(i); ++i) {
-        cs_hint_consider(text, cs_matrix_form_kind_at(i)->name, &hint);
+        const cs_matrix_form_kind *kind = cs_matrix_form_kind_at(i);
+        const size_t used = strlen(names);
+        cs_hint_consider(text, kind->name, &hint);
+        (void)snprintf(names + used, sizeof names - used, "%s%s%s%s", i ? ", " : "", kind->name,
+                       kind->parameter ? ":" : "", kind->parameter ? kind->parameter : "");
     }
     return length == 0 ? CS_OK
                        : cs_fail(CS_ERR_USAGE,
-                                 "unknown form %s%s: neither a name nor an expression in a, p, q, "
-                                 "n, d and v",
-                                 text, cs_hint_text("", &hint));
+                                 "unknown form %s: it is neither one of %s, nor an expression in "
+                                 "a, p, q, n, d and v%s",
+                                 text, names, cs_hint_text("", &hint));
 }
 
 cs_status cs_matrix_form_parse(const char *text, cs_matrix_form **out)

@@ -97,6 +97,14 @@ static bool vectors_needed(const cs_system *system, const cs_spectrum_options *o
     return !o->values_only || (fit && (truncated || (o->certify & CS_CERTIFY_INERTIA)));
 }
 
+/* Whether the vectors of a symmetric matrix, their basis and its products fit half the free memory. */
+static bool eigenvectors_fit(const cs_system *system, int64_t wanted)
+{
+    const double available = (double)cs_mem_available();
+    const double bytes = 8 * (double)system->abar->cols * 7 * ((double)wanted + 64);
+    return available <= 0 || bytes <= available / 2;
+}
+
 /* Of a matrix without empty rows, which has options->rows of the whole. */
 static cs_status spectrum_of_filled(const cs_csr *a, const cs_spectrum_options *options,
                                     cs_spectrum *out)
@@ -117,6 +125,7 @@ static cs_status spectrum_of_filled(const cs_csr *a, const cs_spectrum_options *
         (status = cs_system_symmetric(&system, options, &symmetric)) != CS_OK)
         goto done;
     s.input.symmetric = symmetric;
+    symmetric = symmetric && eigenvectors_fit(&system, wanted);
     keep = keep || symmetric;
     if ((status = cs_parts_solve(&system, options, wanted, &parts)) != CS_OK) goto done;
     s.solution.interrupted = parts.interrupted;

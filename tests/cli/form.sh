@@ -73,7 +73,7 @@ test_inspect_and_angles() {
     words || return 1
     exits 0 "$COSPEC" inspect words --vector 1 --top 1 --form ppmi && grep -q 'vector 1' out &&
         exits 0 "$COSPEC" inspect words --neighbours wb --form qwem --top 2 && grep -q neighbour out || return 1
-    refuses 2 '--form needs --vector or --neighbours' "$COSPEC" inspect words --form ppmi || return 1
+    refuses 2 '--form needs --vector, --neighbours' "$COSPEC" inspect words --form ppmi || return 1
     exits 0 "$COSPEC" angles words words -k 3 --form centred --json && near "$(number mean_squared_cosine out)" 1 1e-12 || return 1
     exits 0 "$COSPEC" angles words words -k 3 --form centred --form support --json && grep -q 'different forms: centred and support' err &&
         [ "$(grep -c '"matrix_form"' out)" = 2 ] || { fail "${why:-$(cat err)}"; return 1; }
@@ -93,9 +93,24 @@ test_connectivity() {
     refuses 2 '--form needs matrices' "$COSPEC" connectivity --corpus w.txt --form qwem && refuses 2 '--form is for co-occurrence matrices' "$COSPEC" connectivity a.npy --pairs 3 --form qwem
 }
 
+# Every row of the table is listed by the message, by the help and by the page.
+test_names_are_listed() {
+    path
+    "$COSPEC" svd path.mtx --form nope 2> err
+    sed -n 's/.*neither one of \(.*\), nor an.*/\1/p' err | tr -d ' ' | tr ',' '\n' > names
+    [ "$(grep -c . names)" -ge 8 ] || { fail "$(cat err)"; return 1; }
+    "$COSPEC" svd --help-all > svd-help && "$COSPEC" angles --help-all > angles-help || return 1
+    while read -r name; do
+        for where in svd-help angles-help "$(dirname "$COSPEC")/../../docs/explanation/forms.md"; do
+            grep -q -- "$name" "$where" || { fail "$name is not in $where"; return 1; }
+        done
+        exits 0 "$COSPEC" svd path.mtx -k 1 --form "$(echo "$name" | sed 's/:K/:2/')" || return 1
+    done < names
+}
+
 test_refused() {
     path
-    refuses 2 'unknown form qwen; did you mean qwem?' "$COSPEC" svd path.mtx --form qwen &&
+    refuses 2 'in a, p, q, n, d and v; did you mean qwem?' "$COSPEC" svd path.mtx --form qwen &&
         refuses 2 'column 3: unknown name s' "$COSPEC" svd path.mtx --form 'a*s' &&
         refuses 2 'or the matrix would be dense' "$COSPEC" svd path.mtx --form 'a + p + q' &&
         refuses 3 'is -inf where a = 0' "$COSPEC" svd path.mtx --form 'log(a)' &&
