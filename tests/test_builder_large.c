@@ -120,11 +120,13 @@ TEST(rows_of_many_columns_come_in_order)
                  {"masked:unmasked=1", "each:1", 100, 4095},
                  {"permuted-ar", "each:3", 100, 40},
                  {"ar", "each:10:harmonic", 60, 4096},
-                 {"permuted-ar", "each:30:linear", 100, 3000}};
+                 {"permuted-ar", "each:30:linear", 100, 3000},
+                 {"masked:mask-ratio=0.3", "each:5:flat", 100, 3000}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         CS_AUTO(cs_corpus) corpus = random_corpus(1200, 2 * cases[i].longest, cases[i].vocab, 3);
         cs_cooc_options o = options_of(cases[i].spec, cases[i].context);
         o.memory_budget = INT64_C(1) << 28;
+        o.subsample = o.context.pairs ? 1e-4 : 0;
         o.threads = 1 + (int)i % 3;
         AUTO_OK(cs_cooc, rows, cs_cooc_build(&corpus, &o, &rows));
         o.memory_budget = 1 << 20;

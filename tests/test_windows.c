@@ -129,6 +129,22 @@ TEST(other_builds_are_not_counted_by_row)
     }
 }
 
+/* Subsampled pairs are counted by row unless the rarest may round to nothing. */
+TEST(subsampled_pairs_are_counted_by_row)
+{
+    static const char *const specs[] = {"ar", "permuted-ar"};
+    for (int i = 0; i < 2; ++i) {
+        CS_AUTO_BY(release, build) b = {0};
+        build_of(corpus_of(), specs[i], "each:2:linear", 0, 0, &b);
+        ARRAY(double, keep, 50, v, v == 7 ? 0.1 : 1);
+        b.job.keep = keep;
+        b.job.scale = 0x1p20;
+        assert_true(applies(&b.job));
+        keep[7] = 1e-4;
+        assert_false(applies(&b.job));
+    }
+}
+
 /* --- unique ----------------------------------------------------------------------------------- */
 
 /* Lists of 2 reach + 1 numbers and three more, 8 bytes each: of runs 2 s - 1, of a sequence alone s, or

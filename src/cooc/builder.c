@@ -339,6 +339,7 @@ static cs_windows_job windows_job(const cs_build *b)
                             .sequences = &b->of->sequences,
                             .plan = b->of->plan,
                             .options = &b->of->options,
+                            .keep = b->keep,
                             .scale = b->scale,
                             .blocks = b->blocks,
                             .block = b->block,

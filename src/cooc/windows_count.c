@@ -129,6 +129,10 @@ static void weigh_pairs(const cs_window_counter *c, const cs_context_table *t, i
         if (units) {
             units[d] = rounded;
         }
+        if (units && c->job->keep) {
+            l->weight[d] = weight;
+            l->scale = scale;
+        }
     }
 }
 
@@ -171,14 +175,12 @@ static cs_status weigh_lengths(cs_window_counter *c)
     for (int64_t i = 0; i < plan->tables; ++i) {
         c->length[i].units = next;
         next += plan->table[i].pairs.length + 2 * c->width;
+        if (c->job->keep) {
+            c->length[i].weight = cs_pool_take(&c->pool, c->width + 1, sizeof(double));
+        }
     }
+    if (c->pool.status != CS_OK) return c->pool.status;
     return cs_parallel(plan->tables, c->job->workers, weigh_length, c);
-}
-
-static const cs_window_length *length_of(const cs_window_counter *c, int64_t sequence)
-{
-    int64_t s = c->job->sequences->length[sequence];
-    return &c->length[c->job->plan->table_of[s]];
 }
 
 /* The dropped mass of a block, a sequence at a time. */
@@ -188,7 +190,7 @@ static cs_status drop_block(void *ctx, int64_t item)
     cs_block *b = &c->job->block[item];
     for (int64_t i = b->first; i < b->last; ++i) {
         const cs_context_table *t = cs_context_table_of(c->job->plan, c->job->sequences->length[i]);
-        cs_window_length part = {0}, whole = *length_of(c, i);
+        cs_window_length part = {0}, whole = *cs_window_length_of(c, i);
         if (b->to > 0) {
             (c->pairs ? weigh_pairs : weigh)(c, t, b->from, b->to, NULL, &part);
             whole = part;
@@ -199,6 +201,18 @@ static cs_status drop_block(void *ctx, int64_t item)
 }
 
 /* --- cells and places ------------------------------------------------------------------------- */
+
+/* Subsampling: the units that target k of sequence i gets from a context token at distance d on one
+ * side, which is in the sequence. */
+static int64_t kept_at(const cs_window_counter *c, int64_t i, int64_t k, int64_t d, int64_t side)
+{
+    const int32_t *token = c->token + c->span[i].first;
+    const double *keep = c->job->keep;
+    const int64_t p = k + side * d;
+    return p >= 0 && p < c->job->sequences->length[i] && (c->left || side < 0)
+               ? cs_window_kept(cs_window_length_of(c, i), d, keep[token[k]] * keep[token[p]])
+               : 0;
+}
 
 /* The class masses of the targets of one sequence. */
 static void add_labelled(cs_window_counter *c, cs_window_tally *y, int64_t i)
@@ -211,7 +225,8 @@ static void add_labelled(cs_window_counter *c, cs_window_tally *y, int64_t i)
     for (int64_t k = 0; k < s; ++k) {
         int64_t units = c->pairs ? 0 : c->span[i].cells[k] * places_of(c, s, k);
         for (int64_t d = 1; c->pairs && d <= c->width; ++d) {
-            units += c->span[i].cells[d] * pairs_at(c, s, d, k, k + 1);
+            units += c->job->keep ? kept_at(c, i, k, d, -1) + kept_at(c, i, k, d, 1)
+                                  : c->span[i].cells[d] * pairs_at(c, s, d, k, k + 1);
         }
         y->in_col[token[k] * c->labels + c->span[i].label] += units;
     }
@@ -226,7 +241,7 @@ static cs_status lay_share(void *ctx, int64_t item)
     const cs_sequences *s = c->job->sequences;
     int64_t from = cs_window_first(c, item);
     for (int64_t i = from; i < cs_window_first(c, item + 1); ++i) {
-        const cs_window_length *l = length_of(c, i);
+        const cs_window_length *l = cs_window_length_of(c, i);
         const int32_t *token = c->job->corpus->token + s->start[i];
         int32_t *cell = c->token + c->span[i].first;
         for (int64_t p = 0; p < s->length[i]; ++p) {
@@ -237,7 +252,8 @@ static cs_status lay_share(void *ctx, int64_t item)
             cell[s->length[i] + p] = (int32_t)c->vocab;
         }
         y->contributions += l->contributions;
-        y->overflow |= l->overflow || __builtin_add_overflow(y->units, l->mass, &y->units);
+        y->overflow |= l->overflow || (!c->job->keep && /* else the rows add what they count */
+                                       __builtin_add_overflow(y->units, l->mass, &y->units));
         add_labelled(c, y, i);
     }
     return CS_OK;
@@ -278,7 +294,7 @@ static cs_status lay_out(cs_window_counter *c)
         c->token[p] = (int32_t)c->vocab;
     }
     for (int64_t i = 0; i < s->count; ++i) {
-        const cs_window_length *l = length_of(c, i);
+        const cs_window_length *l = cs_window_length_of(c, i);
         c->span[i] =
             (cs_window_span){.first = (uint32_t)first,
                              .from = (uint32_t)(first + l->from),
@@ -325,11 +341,30 @@ static bool even_targets(const cs_context_plan *plan)
     return even;
 }
 
+/* Subsampling: whether no pair rounds to nothing, of the two rarest to be kept and the farthest. */
+static bool pairs_count(const cs_windows_job *job)
+{
+    const cs_cooc_options *o = job->options;
+    double least = 1, units = INFINITY;
+    for (int64_t v = 0; job->keep && v < job->corpus->vocab; ++v) {
+        least = fmin(least, job->keep[v]);
+    }
+    for (int64_t i = 0; i < job->plan->tables; ++i) {
+        const cs_context_table *t = &job->plan->table[i];
+        const double scale = (o->weight_by_document ? 1 : t->predicted) * job->scale;
+        const double weight = t->pairs.events > 0   ? t->pairs.weight[0]
+                              : t->pairs.length > 1 ? t->place[1]
+                                                    : INFINITY;
+        units = fmin(units, weight * cs_context_pair_count(&o->context, o->context.n) * scale);
+    }
+    return !job->keep || units * least * least >= 1;
+}
+
 bool cs_windows_apply(const cs_windows_job *job, double *bytes)
 {
     const cs_cooc_options *o = job->options;
     *bytes = 0;
-    if (job->corpus->weight || o->subsample > 0) {
+    if (job->corpus->weight) {
         return false;
     }
     if (cs_context_gram(&o->context)) {
@@ -340,7 +375,7 @@ bool cs_windows_apply(const cs_windows_job *job, double *bytes)
         (!invariant && o->objective.kind != CS_OBJ_AR)) {
         return false;
     }
-    if (o->context.pairs && !even_targets(job->plan)) {
+    if (o->context.pairs && !(even_targets(job->plan) && pairs_count(job))) {
         return false;
     }
     int64_t cells;

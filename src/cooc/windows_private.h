@@ -1,18 +1,21 @@
 /* Shared by the files of the row-by-row count: the stream, and the results of groups of rows. */
 #pragma once
 
+#include <math.h>
 #include <pthread.h>
 
 #include "base/mem.h"
 #include "cooc/assemble_private.h"
 #include "cooc/build_private.h"
+#include "cooc/context_private.h"
 
 typedef struct {
     const cs_corpus *corpus;
     const cs_sequences *sequences;
     const cs_context_plan *plan;
     const cs_cooc_options *options;
-    double scale; /* units per predicted token (or document) */
+    const double *keep; /* subsampling: probability of each token; or NULL */
+    double scale;       /* units per predicted token (or document) */
     int64_t blocks;
     cs_block *block;
     int workers;
@@ -40,6 +43,8 @@ typedef struct {
     int64_t contributions, mass; /* mass: in units */
     double missed, lost;         /* to empty windows; to rounding, in units */
     bool overflow;
+    double *weight; /* subsampling: [d] of a pair whose tokens are kept */
+    double scale;   /* subsampling: units per weight */
 } cs_window_length;
 
 /* One sequence in the stream. */
@@ -115,6 +120,19 @@ typedef struct {
     int64_t spares;
     cs_assembler **spare; /* groups: buffers of placed parts, to be reused */
 } cs_window_counter;
+
+/* The data of a sequence's length. */
+static inline const cs_window_length *cs_window_length_of(const cs_window_counter *c,
+                                                          int64_t sequence)
+{
+    return &c->length[c->job->plan->table_of[c->job->sequences->length[sequence]]];
+}
+
+/* Subsampling: units of a pair at distance d whose tokens are both kept with probability `keep`. */
+static inline int64_t cs_window_kept(const cs_window_length *l, int64_t d, double keep)
+{
+    return llrint(l->weight[d] * keep * l->scale);
+}
 
 /* The first sequence of a worker's share. */
 static inline int64_t cs_window_first(const cs_window_counter *c, int64_t share)

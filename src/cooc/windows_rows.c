@@ -394,6 +394,22 @@ static int64_t note_pairs(const int32_t *here, int64_t step, const int64_t *unit
     return noted;
 }
 
+/* The same with subsampling: `own` is the probability that the token of the row is kept. */
+static int64_t note_kept(const int32_t *here, int64_t step, const cs_window_length *l,
+                         const double *keep, double own, int64_t count, int64_t *sum,
+                         cs_window_tally *y, int64_t noted)
+{
+    for (int64_t d = 1; d <= count; ++d) {
+        int32_t v = here[step * d];
+        const int64_t units = cs_window_kept(l, d, keep[v] * own);
+        y->touched[noted] = v;
+        noted += y->row[v] == 0;
+        y->row[v] += units;
+        *sum += units;
+    }
+    return noted;
+}
+
 /* Adds the windows of one token's occurrences into y->row, their classes into in_row; returns how many
  * columns were touched when `sparse`. */
 static int64_t add_windows(const cs_window_counter *c, cs_window_tally *y, int32_t token,
@@ -410,10 +426,19 @@ static int64_t add_windows(const cs_window_counter *c, cs_window_tally *y, int32
         const int32_t *here = c->token + q;
         int64_t sum = 0;
         if (c->pairs) {
-            const int64_t left = q - s->first;
-            const int64_t right = c->job->sequences->length[c->at[o].sequence] - 1 - left;
-            touched = note_pairs(here, -1, s->cells, cs_least(left, before), &sum, y, touched);
-            touched = note_pairs(here, 1, s->cells, cs_least(right, width), &sum, y, touched);
+            const int64_t at = q - s->first, left = cs_least(at, before);
+            const int64_t length = c->job->sequences->length[c->at[o].sequence];
+            const int64_t right = cs_least(length - 1 - at, width);
+            if (c->job->keep) {
+                const cs_window_length *l = cs_window_length_of(c, c->at[o].sequence);
+                const double *keep = c->job->keep, own = keep[token];
+                touched = note_kept(here, -1, l, keep, own, left, &sum, y, touched);
+                touched = note_kept(here, 1, l, keep, own, right, &sum, y, touched);
+                y->units += sum;
+            } else {
+                touched = note_pairs(here, -1, s->cells, left, &sum, y, touched);
+                touched = note_pairs(here, 1, s->cells, right, &sum, y, touched);
+            }
         } else if (q >= s->from && q < s->to) {
             if (sparse) {
                 touched = note(here - before, before, s->units, row, y->touched, touched);
