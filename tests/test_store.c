@@ -64,6 +64,8 @@ static void assert_same_store(const cs_cooc_store *s, const cs_corpus *c, const 
     assert_true(s->options.objective.kind == o->objective.kind && s->options.seed == o->seed);
     assert_true(s->options.objective.unmasked_lo == o->objective.unmasked_lo);
     assert_true(s->options.context.mode == o->context.mode && s->options.draws == o->draws);
+    assert_true(s->options.context.pairs == o->context.pairs);
+    assert_true(s->options.subsample == o->subsample);
     assert_true(s->options.context.given ==
                 (o->context.given || o->context.mode == CS_CONTEXT_NEAREST));
     assert_true(json_is_true(json_object_get(s->sidecar, "sampled")) == (o->draws > 0));
@@ -140,6 +142,7 @@ TEST(stores_round_trip)
         {"masked:mask-ratio=0.3", "nearest:2", false, 2, 0},
         {"permuted-ar", "each:2", true, 2, 0},
         {"offset-ar:offset-weights=power:1", "each:3", false, 2, 0},
+        {"permuted-ar", "each:3:linear", false, 2, 0},
         {"variable-masked:mask-ratio=0.2:0.7", "all", true, 2, 2},
         {"gvp:segmentation=random,groups=2", "document", true, 0, 0},
     };
@@ -148,6 +151,7 @@ TEST(stores_round_trip)
         CS_AUTO(cs_corpus) corpus = small_corpus(7, length, 9, cases[i].labels, i);
         cs_cooc_options o = options_of(cases[i].spec, cases[i].context, cases[i].given);
         o.draws = cases[i].draws;
+        o.subsample = o.context.pairs ? 0.1 : 0;
         AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
         OK(cs_cooc_write(in_dir("trip"), &corpus, &o, &m, true, true));
         AUTO_OK(cs_cooc_store, s, cs_cooc_read(in_dir("trip"), &s));
