@@ -44,6 +44,7 @@
     X("analogies", ".txt", fuzz_analogies)                                                         \
     X("squad", ".json", fuzz_squad)                                                                \
     X("csv", ".csv", fuzz_csv)                                                                     \
+    X("word-scores", ".txt", fuzz_word_scores)                                                     \
     X("gzip", ".gz", fuzz_gzip)                                                                    \
     X("expression", NULL, fuzz_expression)                                                         \
     X("spec", NULL, fuzz_spec)                                                                     \

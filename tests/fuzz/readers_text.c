@@ -187,6 +187,26 @@ cs_status fuzz_csv(const char *path, const char *bytes, int64_t size)
     return status;
 }
 
+/* Similarities or, with a section, analogies of the words a to f. */
+cs_status fuzz_word_scores(const char *path, const char *bytes, int64_t size)
+{
+    enum { WORDS = 6 };
+    const cs_corpus corpus = {.vocab = WORDS, .unknown = -1};
+    CS_AUTO(cs_result) *result = cs_result_new();
+    CS_AUTO(cs_word_vectors) w = {.corpus = &corpus};
+    cs_status status = result ? cs_dense_init(&w.vector, 2, WORDS) : CS_ERR_MEMORY;
+    for (int i = 0; i < WORDS && status == CS_OK; ++i) {
+        int32_t number = 0;
+        w.vector.data[2 * i] = cos(i);
+        w.vector.data[2 * i + 1] = i < WORDS - 1 ? sin(i) : -cos(i);
+        status = cs_word_table_find(&w.words, &"abcdef"[i], 1, &number);
+    }
+    if (status != CS_OK) return status;
+    cs_item *scores = cs_item_array(cs_result_root(result), "scores");
+    return size > 0 && bytes[0] == ':' ? cs_word_analogies(&w, path, scores)
+                                       : cs_word_similarity(&w, path, scores);
+}
+
 /* Reading in pieces gives the bytes of reading at once. */
 cs_status fuzz_gzip(const char *path, const char *bytes, int64_t size)
 {
