@@ -8,6 +8,7 @@
 #include "cooc/spectrum_record.h"
 #include "cooc/word_scores.h"
 #include "io/number.h"
+#include "io/path.h"
 
 /* The i-th value of a repeated option as a whole number >= low. */
 static cs_status number_at(const cs_args *args, const char *name, int i, int64_t low, int64_t *out)
@@ -166,7 +167,10 @@ static cs_status input_files(cs_args *args, const char *option)
 {
     cs_status status = CS_OK;
     for (int i = 0; i < cs_args_count(args, option) && status == CS_OK; ++i) {
-        status = cs_output_input(args, cs_args_text_at(args, option, i));
+        const char *file = cs_args_text_at(args, option, i);
+        status = cs_path_is_dir(file)
+                     ? cs_fail(CS_ERR_INPUT, "--%s %s is a directory, not a file", option, file)
+                     : cs_output_input(args, file);
     }
     return status;
 }
