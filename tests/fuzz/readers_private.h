@@ -40,8 +40,6 @@
     X("jsonl", ".jsonl", fuzz_corpus)                                                              \
     X("labelled", ".tsv", fuzz_labelled)                                                           \
     X("labels", ".txt", fuzz_labels)                                                               \
-    X("similarity", ".txt", fuzz_similarity)                                                       \
-    X("analogies", ".txt", fuzz_analogies)                                                         \
     X("squad", ".json", fuzz_squad)                                                                \
     X("csv", ".csv", fuzz_csv)                                                                     \
     X("word-scores", ".txt", fuzz_word_scores)                                                     \

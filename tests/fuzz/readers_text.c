@@ -1,4 +1,5 @@
 /* Readers of text, of what a person writes, and of pictures. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <utf8proc.h>
@@ -143,37 +144,6 @@ cs_status fuzz_labels(const char *path, const char *bytes, int64_t size)
     cs_status status = cs_csr_from_triplets(3, 1, 3, row, col, one, &m.a);
     if (status == CS_OK) status = cs_labels_read(path, &all, &m);
     return status;
-}
-
-/* Five words with vectors in the plane. */
-static cs_status score_words(cs_status (*read)(const cs_word_vectors *, const char *, cs_item *),
-                             const char *path)
-{
-    static const char *const name[] = {"a", "b", "c", "d", "\xc3\xa9"};
-    const cs_corpus corpus = {.vocab = 5, .unknown = -1};
-    CS_AUTO(cs_result) *result = cs_result_new();
-    CS_AUTO(cs_word_vectors) w = {.corpus = &corpus};
-    cs_status status = result ? cs_dense_init(&w.vector, 2, 5) : CS_ERR_MEMORY;
-    for (int i = 0; i < 5 && status == CS_OK; ++i) {
-        int32_t number = 0;
-        w.vector.data[2 * i + i % 2] = i < 2 ? 1 : 0.8;
-        w.vector.data[2 * i + (i + 1) % 2] = i < 2 ? 0 : 0.6;
-        status = cs_word_table_find(&w.words, name[i], (int64_t)strlen(name[i]), &number);
-    }
-    if (status == CS_OK) status = read(&w, path, cs_item_array(cs_result_root(result), "scores"));
-    return status == CS_OK ? cs_result_status(result) : status;
-}
-
-cs_status fuzz_similarity(const char *path, const char *bytes, int64_t size)
-{
-    (void)bytes, (void)size;
-    return score_words(cs_word_similarity, path);
-}
-
-cs_status fuzz_analogies(const char *path, const char *bytes, int64_t size)
-{
-    (void)bytes, (void)size;
-    return score_words(cs_word_analogies, path);
 }
 
 cs_status fuzz_csv(const char *path, const char *bytes, int64_t size)
