@@ -10,6 +10,13 @@
 #include "io/npz.h"
 #include "io_support.h"
 
+static bool images_are(const char *source)
+{
+    bool are = false;
+    OK(cs_images_are(source, &are));
+    return are;
+}
+
 static const char *put_bytes(void **state, const char *name, const void *bytes, int64_t size)
 {
     const char *path = in_dir(state, name);
@@ -24,7 +31,7 @@ TEST_IN_DIR(idx_with_labels_packed_or_not)
 {
     cs_images m = {0};
     const char *path = put_bytes(state, "t-images-idx3-ubyte", idx, sizeof idx);
-    assert_true(cs_images_are(path));
+    assert_true(images_are(path));
     OK(cs_images_load(path, NULL, &m));
     assert_int_equal(m.count, 3);
     assert_int_equal(m.height, 2);
@@ -58,7 +65,7 @@ TEST_IN_DIR(idx_with_labels_packed_or_not)
     OK(cs_dir_make(in_dir(state, "p")));
     assert_int_equal(rename(in_dir(state, names[0]), in_dir(state, "p/t-images-idx3-ubyte")), 0);
     assert_int_equal(rename(in_dir(state, names[1]), in_dir(state, "p/t-labels-idx1-ubyte")), 0);
-    assert_true(cs_images_are(in_dir(state, "p/t-images-idx3-ubyte")));
+    assert_true(images_are(in_dir(state, "p/t-images-idx3-ubyte")));
     OK(cs_images_load(in_dir(state, "p/t-images-idx3-ubyte"), NULL, &m));
     assert_memory_equal(m.pixel, idx + 16, 6);
     assert_int_equal(m.label[2], 2);
@@ -136,7 +143,7 @@ TEST_IN_DIR(npy_with_labels)
     const char *path = in_dir(state, "x.npy");
     OK(cs_npy_write(path, CS_U8, 4, (int64_t[]){2, 2, 2, 3}, pixel));
     OK(cs_npy_write(in_dir(state, "x.labels.npy"), CS_I64, 1, (int64_t[]){2}, (int64_t[]){1, 0}));
-    assert_true(cs_images_are(path));
+    assert_true(images_are(path));
     OK(cs_images_load(path, NULL, &m));
     assert_int_equal(m.channels, 3);
     assert_memory_equal(m.pixel, pixel, 24);
@@ -151,7 +158,7 @@ TEST_IN_DIR(npy_with_labels)
     OK(cs_npy_write(path, CS_I32, 3, (int64_t[]){1, 2, 3}, pixel));
     assert_fails(cs_images_load(path, NULL, &m), CS_ERR_INPUT, "found 3-D of another type");
     OK(cs_npy_write(path, CS_U8, 2, (int64_t[]){4, 6}, pixel));
-    assert_false(cs_images_are(path)); /* token ids */
+    assert_false(images_are(path)); /* token ids */
 }
 
 /* Pictures of one value each; PPM, or PGM where `rgb` has one number. */
@@ -173,7 +180,7 @@ TEST_IN_DIR(directories_of_pictures)
     put_picture(state, "d/a/1.pgm", 3, "P5", 9);
     put_picture(state, "d/a/0.pgm", 3, "P5", 8);
     const char *path = in_dir(state, "d");
-    assert_true(cs_images_are(path));
+    assert_true(images_are(path));
     for (int threads = 1; threads <= 3; ++threads) {
         OK(cs_images_load(path, &(cs_images_options){.threads = threads, .test_share = -1}, &m));
         assert_int_equal(m.count, 3);
@@ -206,8 +213,8 @@ TEST_IN_DIR(directories_of_pictures)
     assert_int_equal(m.label[0], -1);
     (void)put_dir(state, "t");
     put(state, "t/a.txt", "words");
-    assert_false(cs_images_are(in_dir(state, "t")));
-    assert_false(cs_images_are(in_dir(state, "absent")));
+    assert_false(images_are(in_dir(state, "t")));
+    assert_false(images_are(in_dir(state, "absent")));
 }
 
 /* Two pictures of 2 x 2 with everything that a corpus may have. */

@@ -295,7 +295,9 @@ static cs_status add_one(cs_task_list *list, const char *source)
         return cs_fail(CS_ERR_USAGE, "%s is one side: a task has both (%s)", source, text->name);
     }
     if (text || known) return add_named(list, text ? text : known, !text);
-    if (cs_images_are(source)) return add_pictures(list, source);
+    bool pictures = false;
+    cs_status status = cs_images_are(source, &pictures);
+    if (status != CS_OK || pictures) return status == CS_OK ? add_pictures(list, source) : status;
     if (cs_synthetic_named(source)) return add_source(list, source, false);
     if (cs_path_is_dir(source)) return add_folder(list, source);
     return cs_path_exists(source) ? add_source(list, source, true) : cs_source_unknown(source);

@@ -203,13 +203,16 @@ static cs_status image_stats(cs_args *args, const char *source)
 static cs_status run_stats(cs_args *args)
 {
     const char *source = cs_args_positional(args, 1);
-    if (cs_images_are(source) && !cs_args_given_in(args, "patch codes window")) {
+    bool images = false;
+    cs_status status = cs_images_are(source, &images);
+    if (status != CS_OK) return status;
+    if (images && !cs_args_given_in(args, "patch codes window")) {
         return image_stats(args, source);
     }
     static const cs_view view = {"classes[]", "label documents tokens held_out"};
     char totals[256];
     CS_AUTO(cs_corpus) c = {0};
-    cs_status status = cs_args_load_corpus(args, source, &c);
+    status = cs_args_load_corpus(args, source, &c);
     if (status != CS_OK) return status;
     status = corpus_stats(&c, cs_output_root(args));
     if (status == CS_OK) {

@@ -547,7 +547,8 @@ static cs_status run_probe(cs_args *args)
     if (status == CS_OK) status = cs_args_metrics_check(args);
     if (status == CS_OK && model)
         status = cs_args_refuse(args, "groups test-groups", "needs matrices of features");
-    const bool pictures = status == CS_OK && model && cs_images_are(cs_args_positional(args, 1));
+    bool pictures = false;
+    if (status == CS_OK && model) status = cs_images_are(cs_args_positional(args, 1), &pictures);
     if (pictures) status = suppose_best(&r);
     r.pooling = r.heads ? CS_PICTURE_PATCHES : (cs_picture_pooling)cs_args_choice(args, "pooling");
     if (status == CS_OK) status = cs_args_probe(args, &r.study, &r.penalty);

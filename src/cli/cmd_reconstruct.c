@@ -73,8 +73,11 @@ static cs_status load(cs_args *args, const cs_model *model, int at, cs_images *o
 {
     const cs_image_fit fit = cs_model_image_fit(model);
     const char *source = cs_args_positional(args, at);
-    return cs_images_are(source) ? cs_args_load_images(args, source, &fit, 1, out)
-                                 : cs_args_no_pictures("reconstruct fills", source);
+    bool are = false;
+    cs_status status = cs_images_are(source, &are);
+    if (status != CS_OK) return status;
+    return are ? cs_args_load_images(args, source, &fit, 1, out)
+               : cs_args_no_pictures("reconstruct fills", source);
 }
 
 /* The side of a source: all of its images unless it is a corpus with a name. */

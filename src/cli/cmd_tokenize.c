@@ -56,6 +56,7 @@ static cs_status train_pictures(cs_args *args)
 {
     static const cs_view view = {"results[]", "codes train_error test_error test_psnr test_used"};
     const bool vq = cs_args_is(args, "model", "vq");
+    bool are = false;
     const char *path = NULL, *source = cs_args_text(args, "corpus");
     cs_vq_options o = {.progress = cs_output_progress(args)};
     CS_AUTO(cs_images) images = {0};
@@ -70,8 +71,8 @@ static cs_status train_pictures(cs_args *args)
     if (status == CS_OK && !source)
         status = cs_fail(CS_ERR_USAGE, "--model %s needs --corpus with pictures",
                          cs_args_text(args, "model"));
-    if (status == CS_OK && !cs_images_are(source))
-        status = cs_args_no_pictures("--model kmeans and vq read", source);
+    if (status == CS_OK) status = cs_images_are(source, &are);
+    if (status == CS_OK && !are) status = cs_args_no_pictures("--model kmeans and vq read", source);
     if (status == CS_OK) status = cs_args_load_images(args, source, NULL, 1, &images);
     if (status == CS_OK)
         status = cs_codes_fit(&images, o.patch, o.codes, o.seed, o.threads, &plain);

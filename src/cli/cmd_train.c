@@ -76,8 +76,10 @@ static cs_status add_optimum(const cs_args *args, const cs_images *images, const
 }
 
 typedef struct {
+    cs_args *args; /* for begin_files */
     cs_plan_file plan;
     cs_phases phases;
+    bool of_pictures; /* else of text */
     cs_images images; /* of vit, whose patches are the corpus */
     cs_patch_view view;
     cs_codes *codes; /* of --target codes */
@@ -263,18 +265,15 @@ static cs_status read_pictures(cs_args *args, run *r)
     return status;
 }
 
-/* Whether a model reads pictures as they are; else their codes are text. */
-static bool of_pictures(const cs_args *args)
+/* Whether the model reads pictures as they are; else their codes are text. */
+static cs_status check_pictures(const cs_args *args, bool *of_pictures)
 {
     const char *source = cs_args_text(args, "corpus");
-    return source && cs_images_are(source) &&
-           (cs_args_is(args, "arch", "vit") || cs_args_text(args, "init-from"));
-}
-
-static cs_status check_pictures(const cs_args *args)
-{
-    const char *source = cs_args_text(args, "corpus");
-    const bool are = of_pictures(args);
+    bool are = false;
+    cs_status status = source ? cs_images_are(source, &are) : CS_OK;
+    if (status != CS_OK) return status;
+    are = are && (cs_args_is(args, "arch", "vit") || cs_args_text(args, "init-from"));
+    *of_pictures = are;
     if (source && cs_args_is(args, "arch", "vit") && !are) {
         return cs_args_no_pictures("--arch vit reads", source);
     }
@@ -384,7 +383,7 @@ static cs_status prepare(cs_args *args, run *r)
 {
     cs_status status = cs_args_is(args, "arch", "vit") ? cs_args_picture_recipe(args) : CS_OK;
     if (status == CS_OK) status = cs_args_train(args, &r->plan, &r->phases, &r->options);
-    if (status == CS_OK) status = check_pictures(args);
+    if (status == CS_OK) status = check_pictures(args, &r->of_pictures);
     if (status == CS_OK && (status = claim(args)) == CS_OK) status = read_steps(args, r);
     if (status == CS_OK) status = cs_args_plan_inputs(args, &r->plan);
     for (int64_t i = 0; i < r->phases.count && status == CS_OK; ++i) {
@@ -393,7 +392,7 @@ static cs_status prepare(cs_args *args, run *r)
     const char *from = cs_args_text(args, "init-from");
     if (status == CS_OK && from) status = cs_args_model_inputs(args, from);
     if (status == CS_OK && (status = open_backend(args, &r->backend)) == CS_OK &&
-        (status = of_pictures(args)
+        (status = r->of_pictures
                       ? read_pictures(args, r)
                       : cs_args_train_corpus(args, &r->corpus, &r->tokenizer)) == CS_OK &&
         (status = count_steps(args, r)) == CS_OK) {
@@ -484,8 +483,9 @@ static cs_status begin_files(void *ctx)
                                        "tokenizer_config.json", NULL};
     static const char *const images[] = {"model.safetensors", "config.json",
                                          "preprocessor_config.json", NULL};
-    cs_args *args = ctx;
-    const char *const *file = of_pictures(args) ? images : text;
+    const run *r = ctx;
+    cs_args *args = r->args;
+    const char *const *file = r->of_pictures ? images : text;
     cs_status status = cs_output_start(args);
     for (; *file && status == CS_OK; ++file) {
         status = cs_output_path(args, *file, NULL);
@@ -509,7 +509,8 @@ static cs_status train(cs_args *args, run *r)
     cs_train_result result = {0};
     char reason[1024];
     r->options.begun = begin_files;
-    r->options.begun_ctx = args;
+    r->args = args;
+    r->options.begun_ctx = r;
     cs_status status = check_disk(args, r);
     if (status == CS_OK)
         status = cs_train_budgets(&r->model, &r->corpus, r->tokenizer, &r->options, r->budgets,

@@ -393,7 +393,10 @@ static cs_status corpus_in_memory(const cs_args *args, const char *source,
 cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
 {
     const char *coding = cs_args_given_in(args, "patch codes window size crop");
-    if (cs_images_are(source)) {
+    bool images = false;
+    cs_status status = cs_images_are(source, &images);
+    if (status != CS_OK) return status;
+    if (images) {
         return load_codes(args, source, out);
     }
     if (coding) {
@@ -401,7 +404,7 @@ cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
     }
     cs_corpus_options options = cs_args_corpus_form(args);
     CS_AUTO(cs_tokenizer) *encoder = NULL;
-    cs_status status = token_options(args, &options, &encoder);
+    status = token_options(args, &options, &encoder);
     if (status == CS_OK)
         status = cs_args_item(args, source) ? corpus_in_memory(args, source, &options, out)
                                             : open_and_read(args, source, &options, out);

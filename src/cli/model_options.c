@@ -286,10 +286,13 @@ cs_status cs_args_encode_corpus(cs_args *args, const char *source, const cs_mode
                                 cs_corpus *out)
 {
     cs_corpus_options options = {0};
-    if (cs_images_are(source)) {
+    bool images = false;
+    cs_status status = cs_images_are(source, &images);
+    if (status != CS_OK) return status;
+    if (images) {
         return read_patches(args, source, &t->model, out);
     }
-    cs_status status = cs_args_open_corpus(args, source, &options);
+    status = cs_args_open_corpus(args, source, &options);
     if (status == CS_OK && !cs_npy_named(source)) status = cs_model_text_has_tokenizer(t);
     if (status == CS_OK) {
         options.encoder = t->tokenizer;

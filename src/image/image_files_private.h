@@ -41,5 +41,5 @@ cs_status cs_image_files_list(const char *path, const cs_progress *progress,
 void cs_image_files_free(cs_image_files *files);
 
 /* Whether a folder holds more images than other files, by their names or, for the first of the
- * others, by their first bytes. A folder that cannot be read is none. */
+ * others, by their first bytes. CS_ERR_IO names a folder that cannot be read. */
 cs_status cs_image_files_are(const char *path, bool *are) CS_MUST_CHECK;

@@ -286,18 +286,16 @@ static cs_status reader_of(const char *path, cs_images_reader **out)
     return status;
 }
 
-bool cs_images_are(const char *source)
+cs_status cs_images_are(const char *source, bool *are)
 {
     cs_images_reader *read = NULL;
+    *are = false;
     if (cs_corpus_named(source, NULL) || cs_synthetic_named(source)) {
-        return false;
+        return CS_OK;
     }
     const cs_status status = reader_of(source, &read);
-    if (status != CS_OK) {
-        cs_reason_clear(); /* whoever reads it will report it */
-    }
-    return status == CS_ERR_IO || cs_images_named(source) || read == cs_field_read ||
-           (read && cs_path_exists(source));
+    *are = cs_images_named(source) || read == cs_field_read || (read && cs_path_exists(source));
+    return status;
 }
 
 /* Where a named corpus is, prepared now when it is not there; *path is the caller's. */

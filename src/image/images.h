@@ -82,9 +82,8 @@ typedef struct {
 } cs_images;
 
 /* Whether a source is one of images: a known name, or a file or directory by its first bytes. Named
- * text corpora and synthetic languages have precedence. One that cannot be examined counts as
- * images, whose reader reports the error. */
-bool cs_images_are(const char *source);
+ * text corpora and synthetic languages have precedence. CS_ERR_IO: it cannot be examined. */
+cs_status cs_images_are(const char *source, bool *are) CS_MUST_CHECK;
 
 /* Reads a corpus; a named one is prepared first if needed. options may be NULL. Sizes are checked
  * before memory is allocated. CS_ERR_INPUT names file and place; CS_ERR_USAGE, CS_ERR_IO,

@@ -107,6 +107,25 @@ test_a_place_that_cannot_be_examined() {
     done
 }
 
+# An I/O error names the directory, whichever reading of it fails; a program that does not need that reading succeeds.
+test_directories_that_cannot_be_read() {
+    command -v strace > /dev/null || { skip directories_that_cannot_be_read "no strace"; return 0; }
+    mkdir -p texts/a texts/b p/a p/b && echo a b > texts/a/1 && echo b a > texts/b/1 || return 1
+    for class in a b; do for i in 1 2 3; do printf 'P2 2 2 9 1 2 3 %d\n' $i > p/$class/$i.pgm; done; done
+    for source in texts p; do
+        for call in getdents64 openat; do
+            for place in $source $source/a; do
+                for n in 1 2 3 1+; do
+                    strace -f -qq -o trace -P $place -e trace=$call -e inject=$call:error=EIO:when=$n "$COSPEC" data stats $source > out 2> err
+                    code=$?
+                    grep -q INJECTED trace || { [ $n = 3 ] && continue; skip directories_that_cannot_be_read "strace injects nothing"; return 0; }
+                    [ $code = 3 ] && says "$place: Input/output error" || { fail "$call $n of $place: exit $code: $(head -c 200 err)"; return 1; }
+                done
+            done
+        done
+    done
+}
+
 # shellcheck disable=SC2086
 test_a_failed_run_leaves_no_folder() {
     exits 3 "$COSPEC" svd none.mtx -o d && [ ! -e d ] && exits 0 "$COSPEC" $toy --dry-run -o d && [ ! -e d ]
@@ -152,4 +171,4 @@ test_json_tables() {
     exits 0 "$COSPEC" svd cooc -q --json && grep -q '^  "data": \[' out || fail "${why:-$(cat out)}"
 }
 
-for name in json_tables folders_within a_place_that_cannot_be_examined files_of_others_are_refused resume_takes_over_its_own_run_only links_are_not_followed one_run_at_a_time a_killed_run_is_repeated_without_force a_reader_is_told_of_the_writer control_bytes a_failed_run_leaves_no_folder; do check "$name"; done
+for name in json_tables folders_within directories_that_cannot_be_read a_place_that_cannot_be_examined files_of_others_are_refused resume_takes_over_its_own_run_only links_are_not_followed one_run_at_a_time a_killed_run_is_repeated_without_force a_reader_is_told_of_the_writer control_bytes a_failed_run_leaves_no_folder; do check "$name"; done
