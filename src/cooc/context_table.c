@@ -202,8 +202,8 @@ static void set_draws(const cs_context_plan *plan, cs_context_table *t)
     const cs_objective *o = &plan->objective;
     cs_plan_weighting weighting = cs_objective_table(o->kind)->weighting;
     bool one = weighting == CS_WEIGHTS_ONE, token = o->event_weight == CS_EVENT_TOKEN;
-    /* The expected sum of a drawn plan's weights. */
-    double weight = one     ? 1
+    /* The expected sum of a drawn plan's weights; thinning keeps a single event with probability share. */
+    double weight = one     ? o->share
                     : token ? t->predicted
                             : cs_objective_predict_probability(o, t->pairs.length);
     t->draw_weight = (double)plan->draws * weight;
@@ -213,7 +213,7 @@ static void set_draws(const cs_context_plan *plan, cs_context_table *t)
     int64_t split = parts_of(plan, t->inner);
     bool units = one || weighting == CS_WEIGHTS_EQUAL || (weighting == CS_WEIGHTS_TOKENS && token);
     /* Where every event is one unit of a draw. */
-    if (units && !t->factor && split > 0 && (!one || is_integer(t->predicted)) &&
+    if (units && !t->factor && split > 0 && (!one || (o->share == 1 && is_integer(t->predicted))) &&
         (double)plan->draws * (double)split <= LARGEST_DENOMINATOR) {
         double total = t->predicted * (double)plan->draws;
         t->denominator = plan->draws * split;

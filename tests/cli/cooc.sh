@@ -31,6 +31,16 @@ test_subsampled_pairs() {
         refuses 2 "subsampling needs a corpus" cooc --corpus markov:states=4,length=5 --population --objective ar --context each:1:flat --subsample 0.1 -o e
 }
 
+# A drawn plan of one event is kept with probability --share, once: 5 documents of 12 tokens, each drawn 400 times, have a mass of 55.
+test_thinned_draws() {
+    i=0
+    while [ $i -lt 5 ]; do echo "a b c d e f g h a b c d" && i=$((i + 1)); done > c.txt
+    for objective in ar 'diverse-ar(t=2)' 'offset-ar(offset-weights=mix:0.5)'; do
+        exits 0 cooc --corpus c.txt --objective "$objective" --context all --draws 400 --share 0.25 --json -o kept --force &&
+            near "$(number mass out)" 13.75 2 || { fail "$objective: ${why:-mass $(number mass out)}"; return 1; }
+    done
+}
+
 test_any_memory_any_threads() {
     small_corpus c.tsv
     i=0
