@@ -4,8 +4,8 @@
  * The header is a Python dictionary literal with the keys descr, fortran_order and shape. Only what
  * NumPy writes is understood, not Python: its literals are those of JSON except for a few
  * characters, so the dictionary is turned into JSON in its place and read by Jansson, which names
- * line and column of any other text. Structured types, objects, complex numbers, dates and
- * big-endian data are refused by name. The header is checked against the size of the source and the
+ * line and column of any other text. Structured types, objects, complex numbers, dates are
+ * refused by name. Big-endian items are turned into little endian after reading. The header is checked against the size of the source and the
  * limit before memory is taken, so a header that lies costs nothing. A stream writes its header
  * twice: for no rows when the array begins, for all of them when it ends. Both have the same
  * length, because headers are padded to multiples of 64 bytes and a shape of one or two numbers, of
@@ -139,10 +139,8 @@ static cs_status take_dtype(const char *name, const char *descr, cs_npy_info *in
     if (!descr) {
         return cs_fail(CS_ERR_INPUT, "%s: a structured dtype is not supported", name);
     }
-    if (descr[0] == '>') {
-        return bad_dtype(name, descr, "is big-endian");
-    }
-    if (descr[0] != '<' && descr[0] != '|' && descr[0] != '=') {
+    info->swapped = descr[0] == '>';
+    if (!strchr("<>|=", descr[0]) || !descr[0]) {
         return bad_dtype(name, descr, "has no byte order");
     }
     char kind = descr[1];
@@ -357,6 +355,22 @@ static cs_status check_sizes(const cs_npy_source *s, const cs_npy_info *info, in
                                     info->bytes, copies);
 }
 
+void cs_npy_swap(const cs_npy_info *info, void *data, int64_t items)
+{
+    const int64_t unit = info->dtype == CS_UNICODE ? 4
+                         : info->dtype == CS_BYTES ? 1
+                                                   : info->item_size;
+    const int64_t units = info->swapped && unit > 1 ? items * (info->item_size / unit) : 0;
+    char *at = data;
+    for (int64_t i = 0; i < units; ++i, at += unit) {
+        for (int64_t low = 0, high = unit - 1; low < high; ++low, --high) {
+            const char kept = at[low];
+            at[low] = at[high];
+            at[high] = kept;
+        }
+    }
+}
+
 /* Copies column-major items into row-major order: the odometer `index` runs over the target, and
  * `from` follows it in the source. */
 static void transpose(const cs_npy_info *info, const char *in, char *out)
@@ -392,6 +406,7 @@ static cs_status load_data(const cs_npy_source *s, const cs_npy_info *info, int6
     if (status == CS_OK && got > 0)
         status = cs_fail(CS_ERR_INPUT, "%s: byte %" PRId64 ": more data than the header announces",
                          s->name, at + info->bytes);
+    if (status == CS_OK) cs_npy_swap(info, data, info->size);
     if (status == CS_OK && info->fortran && info->ndim > 1) {
         turned = cs_alloc(info->bytes, 1);
         if (turned) {

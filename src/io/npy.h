@@ -1,11 +1,11 @@
 /** \file
- * NPY arrays: format versions 1 to 3 are read, 1.0 is written; little endian; C or Fortran order.
+ * NPY arrays: format versions 1 to 3 are read, 1.0 is written, little endian; C or Fortran order.
  * Source: NumPy Enhancement Proposal 1 and numpy.lib.format.
  *
  * Types: bool, integers, floats of 16 to 64 bits, and text of fixed width (U: UCS-4, S: bytes). An
- * array in memory is in C order (the last index varies fastest); Fortran files are transposed on
- * reading. Object arrays, big-endian data, sizes that overflow, and data shorter or longer than
- * the header says are refused, with file and byte.
+ * array in memory is little endian, in C order (the last index varies fastest); big-endian and
+ * Fortran files are converted on reading. Object arrays, sizes that overflow, and data shorter or
+ * longer than the header says are refused, with file and byte.
  */
 #pragma once
 

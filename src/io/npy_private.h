@@ -8,6 +8,7 @@ typedef struct {
     cs_dtype dtype;
     int64_t item_size;
     bool fortran;
+    bool swapped; /* big-endian */
     int ndim;
     int64_t shape[CS_NPY_MAX_DIM];
     int64_t size;  /* items */
@@ -20,6 +21,9 @@ cs_status cs_npy_info_make(cs_dtype dtype, bool fortran, int ndim, const int64_t
 
 /* cs_npy_header for any item size (text included). */
 cs_status cs_npy_info_header(const cs_npy_info *info, char **out, int64_t *size) CS_MUST_CHECK;
+
+/* Turns items of a swapped array, as they were read, into little endian. */
+void cs_npy_swap(const cs_npy_info *info, void *data, int64_t items);
 
 /* A sequential source of bytes. */
 typedef struct {

@@ -250,6 +250,7 @@ struct cs_npz_items {
     member_ctx member;
     char *what;
     int64_t left; /* items */
+    cs_npy_info info;
     cs_array piece;
     int64_t capacity; /* bytes */
 };
@@ -258,7 +259,6 @@ cs_status cs_npz_items_open(cs_npz *npz, const char *name, cs_npz_items **out, i
 {
     zip_int64_t member = -1;
     int64_t size = 0, at = 0;
-    cs_npy_info info = {0};
     cs_npz_items *items = cs_calloc(1, sizeof *items);
     cs_status status = items ? name_member(npz, name, &member, &items->what) : CS_ERR_MEMORY;
     if (status == CS_OK) {
@@ -267,21 +267,22 @@ cs_status cs_npz_items_open(cs_npz *npz, const char *name, cs_npz_items **out, i
     }
     if (status == CS_OK) {
         cs_npy_source source = {items->what, size, &items->member, read_member};
-        status = cs_npy_load_header(&source, &info, &at);
+        status = cs_npy_load_header(&source, &items->info, &at);
     }
-    if (status == CS_OK && (info.ndim != 1 || cs_dtype_size(info.dtype) == 0))
+    if (status == CS_OK && (items->info.ndim != 1 || cs_dtype_size(items->info.dtype) == 0))
         status = cs_fail(CS_ERR_INPUT, "%s: %s", items->what,
-                         info.ndim != 1 ? "is not one-dimensional" : "is not numeric");
-    if (status == CS_OK && info.bytes != size - at)
+                         items->info.ndim != 1 ? "is not one-dimensional" : "is not numeric");
+    if (status == CS_OK && items->info.bytes != size - at)
         status = cs_fail(CS_ERR_INPUT,
                          "%s: %" PRId64 " bytes of data, but its header announces %" PRId64,
-                         items->what, size - at, info.bytes);
+                         items->what, size - at, items->info.bytes);
     if (status != CS_OK) {
         cs_npz_items_close(items);
         return status;
     }
-    items->left = *count = info.size;
-    items->piece = (cs_array){.dtype = info.dtype, .item_size = info.item_size, .ndim = 1};
+    items->left = *count = items->info.size;
+    items->piece =
+        (cs_array){.dtype = items->info.dtype, .item_size = items->info.item_size, .ndim = 1};
     *out = items;
     return CS_OK;
 }
@@ -310,6 +311,7 @@ cs_status cs_npz_items_next(cs_npz_items *items, int64_t count, const cs_array *
     if (status == CS_OK) status = read_member(&items->member, p->data, bytes, &got);
     if (status == CS_OK && got < bytes)
         status = cs_fail(CS_ERR_INPUT, "%s: is truncated", items->what);
+    if (status == CS_OK) cs_npy_swap(&items->info, p->data, count);
     items->left -= count;
     p->size = p->shape[0] = count;
     /* reading beyond the end makes libzip check the CRC */

@@ -156,15 +156,15 @@ static cs_status open_npy(const char *path, cs_rows_store *s, cs_rows *rows)
     bool packed = false;
     cs_status status = cs_file_open(path, &s->fd, &size);
     if (status == CS_OK) status = cs_gzip_begins(s->fd, path, &packed);
-    if (status == CS_OK && packed) {
+    cs_npy_file file = {path, s->fd};
+    cs_npy_source source = {path, size, &file, cs_npy_read_file};
+    if (status == CS_OK && !packed) status = cs_npy_load_header(&source, &info, &s->offset);
+    if (status == CS_OK && (packed || info.swapped)) {
         (void)close(s->fd); /* opened for reading: nothing to lose */
         s->fd = -1;
         status = cs_npy_read(path, 0, &s->array);
         return status == CS_OK ? take_array(s, rows) : status;
     }
-    cs_npy_file file = {path, s->fd};
-    cs_npy_source source = {path, size, &file, cs_npy_read_file};
-    if (status == CS_OK) status = cs_npy_load_header(&source, &info, &s->offset);
     if (status == CS_OK) status = cs_npy_check_size(&source, &info, s->offset);
     if (status != CS_OK) return status;
     s->kind = info.dtype;
