@@ -111,6 +111,73 @@ TEST_IN_DIR(other_files_list_tokens_and_roles)
     }
 }
 
+/* Steps of tokenizer.json and keys of tokenizer_config.json that switch them, on one text. */
+#define BERT(lower)                                                                                \
+    "{\"type\":\"BertNormalizer\",\"clean_text\":true,\"handle_chinese_chars\":true,"              \
+    "\"strip_accents\":null,\"lowercase\":" lower "}"
+#define SEQUENCE(steps) "{\"type\":\"Sequence\",\"normalizers\":[" steps "]}"
+#define BYTES "{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"trim_offsets\":true}"
+#define MARKED "{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"always\"}"
+#define BLANKS "{\"type\":\"WhitespaceSplit\"}"
+#define CLASS(name, more) "{\"tokenizer_class\":\"" name "\"" more "}"
+static const struct {
+    const char *normalizer, *pre_tokenizer, *config;
+    const char *result; /* ids, or the reason of a refusal */
+} steps[] = {
+    {BERT("true"), BLANKS, CLASS("BertTokenizerFast", ",\"do_lower_case\":false"), "4 1"},
+    {BERT("false"), BLANKS, CLASS("BertTokenizer", ",\"do_lower_case\":null"), "2 2"},
+    {BERT("true"), BLANKS, CLASS("BertTokenizer", ",\"strip_accents\":false"), "2 1"},
+    {BERT("true"), BLANKS, CLASS("PreTrainedTokenizerFast", ",\"do_lower_case\":false"), "2 2"},
+    {BERT("true"), BLANKS, CLASS("BertTokenizer", ",\"do_lower_case\":3"),
+     "tokenizer_config.json: do_lower_case: expected true or false"},
+    {"null", BLANKS, CLASS("BertTokenizer", ",\"do_lower_case\":true"),
+     "tokenizer_config.json: do_lower_case: true contradicts tokenizer.json"},
+    {"null", BYTES, CLASS("GPT2Tokenizer", ",\"add_prefix_space\":true"), "8 9"},
+    {"null", BYTES, CLASS("PreTrainedTokenizerFast", ",\"add_prefix_space\":true"), "4 9"},
+    {"null", BLANKS, CLASS("RobertaTokenizer", ",\"add_prefix_space\":true"),
+     "tokenizer_config.json: add_prefix_space: true contradicts tokenizer.json"},
+    {"null", MARKED, CLASS("XLMRobertaTokenizer", ""), "6 5"},
+    {"null", MARKED, CLASS("XLMRobertaTokenizer", ",\"add_prefix_space\":false"), "4 5"},
+    {SEQUENCE("{\"type\":\"Prepend\",\"prepend\":\"_\"},"
+              "{\"type\":\"Replace\",\"pattern\":{\"String\":\" \"},\"content\":\" _\"}"),
+     BLANKS, CLASS("LlamaTokenizer", ",\"add_prefix_space\":false"), "4 5"},
+    {SEQUENCE("{\"type\":\"Lowercase\"}"), BLANKS, CLASS("XLNetTokenizer", ""), "4 1"},
+    {SEQUENCE("{\"type\":\"NFKD\"},{\"type\":\"StripAccents\"}"), BLANKS,
+     CLASS("AlbertTokenizer", ",\"do_lower_case\":true"), "2 2"},
+    {SEQUENCE("{\"type\":\"NFKD\"},{\"type\":\"StripAccents\"}"), BLANKS,
+     CLASS("AlbertTokenizer", ",\"keep_accents\":true"), "keep_accents: true contradicts"},
+};
+
+TEST_IN_DIR(keys_of_the_config_switch_steps)
+{
+    static const char text[] = "A \xC3\xA1";
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; ++i) {
+        char got[32] = "";
+        int32_t *ids = NULL;
+        int64_t count = 0;
+        CS_AUTO_FREE char *file = cs_format(
+            "{\"normalizer\":%s,\"pre_tokenizer\":%s,\"model\":{\"type\":\"WordLevel\","
+            "\"unk_token\":\"<unk>\",\"vocab\":{\"<unk>\":0,\"\xC3\xA1\":1,\"a\":2,\"_a\":3,"
+            "\"A\":4,\"_\xC3\xA1\":5,\"_A\":6,\" \":7,\"\xC4\xA0"
+            "A\":8,\"\xC4\xA0\xC3\x83\xC2\xA1\":9}}}",
+            steps[i].normalizer, steps[i].pre_tokenizer);
+        (void)put(state, "tokenizer.json", file);
+        (void)put(state, "tokenizer_config.json", steps[i].config);
+        if (steps[i].result[0] > '9') {
+            cs_tokenizer *refused = NULL;
+            assert_fails(cs_tokenizer_read(in_dir(state, "."), &refused), CS_ERR_INPUT,
+                         steps[i].result);
+            continue;
+        }
+        CS_AUTO(cs_tokenizer) *t = tokenizer_at(in_dir(state, "."));
+        OK(encode_once(t, text, (int64_t)strlen(text), false, &ids, &count));
+        assert_int_equal(count, 2);
+        (void)snprintf(got, sizeof got, "%d %d", ids[0], ids[1]);
+        cs_free(ids);
+        assert_string_equal(got, steps[i].result);
+    }
+}
+
 TEST_IN_DIR(the_file_alone_has_its_own_tokens)
 {
     put_folder(state, NULL, NULL, "{\"<x>\":5}", NULL);

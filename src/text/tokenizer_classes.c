@@ -1,8 +1,9 @@
-/* Special tokens that a folder's tokenizer has by its class, where no file of the folder lists them.
+/* Special tokens that a folder's tokenizer has by its class, where no file of the folder lists them,
+ * and the steps that keys of tokenizer_config.json switch (tokenizer_class_steps.c).
  * The class and its tokens are those of AutoTokenizer of transformers 5.24;
  * tests/oracle/tokenizer_classes_oracle.py compares each row.
  *
- * Limits: normaliser, pre-tokenizer and decoder stay those of tokenizer.json. Classes without a row
+ * Limits: all other steps stay those of tokenizer.json. Classes without a row
  * add no tokens, as do those that transformers writes in Python. */
 #include <string.h>
 
@@ -26,56 +27,84 @@ const cs_named_token cs_named_tokens[CS_NAMED_TOKENS] = {
     {                                                                                              \
         "<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"                                   \
     }
+#define DEBERTA_TOKENS                                                                             \
+    {                                                                                              \
+        "[CLS]", "[SEP]", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"                             \
+    }
 #define GPT2_END "<|endoftext|>"
 
 static const cs_tokenizer_class classes[] = {
-    {.names = "Albert FNet",
+    {.names = "Albert",
      .models = "albert",
-     .token = {"[CLS]", "[SEP]", "<unk>", "[SEP]", "<pad>", "[CLS]", "[MASK]"}},
-    {.names = "Barthez", .token = ROBERTA_TOKENS, .spaced_mask = true},
-    {.names = "Bert DistilBert Electra ConvBert MobileBert SqueezeBert Lxmert LayoutLM",
+     .token = {"[CLS]", "[SEP]", "<unk>", "[SEP]", "<pad>", "[CLS]", "[MASK]"},
+     .prefix = CS_PREFIX_ALWAYS,
+     .letters = CS_LETTERS_ALBERT,
+     .lower = true},
+    {.names = "Barthez", .token = ROBERTA_TOKENS, .spaced_mask = true, .prefix = CS_PREFIX_ALWAYS},
+    {.names = "Bert DistilBert Electra MobileBert SqueezeBert Lxmert LayoutLM",
      .models = "bert distilbert electra nomic_bert",
-     .token = {NULL, NULL, "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"}},
+     .token = {NULL, NULL, "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"},
+     .letters = CS_LETTERS_BERT,
+     .lower = true},
+    {.names = "ConvBert", .token = {NULL, NULL, "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"}},
+    {.names = "FNet", .token = {"[CLS]", "[SEP]", "<unk>", "[SEP]", "<pad>", "[CLS]", "[MASK]"}},
     {.names = "CLIP", .token = {"<|startoftext|>", GPT2_END, GPT2_END, NULL, GPT2_END}},
     {.names = "Camembert",
      .models = "camembert",
      .token = ROBERTA_TOKENS,
      .spaced_mask = true,
      .special_mask = true,
-     .extra = {"<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED"}},
+     .extra = {"<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED"},
+     .prefix = CS_PREFIX_ALWAYS},
     {.names = "Cohere",
      .models = "cohere",
      .token = {"<BOS_TOKEN>", "<|END_OF_TURN_TOKEN|>", "<UNK>", "<SEP>", "<PAD>", "<CLS>",
                "<MASK_TOKEN>"},
-     .plain_defaults = true},
-    {.names = "Deberta DebertaV2",
+     .plain_defaults = true,
+     .prefix = CS_PREFIX_BYTES},
+    {.names = "Deberta", .token = DEBERTA_TOKENS, .prefix = CS_PREFIX_BYTES},
+    {.names = "DebertaV2",
      .models = "deberta-v2",
-     .token = {"[CLS]", "[SEP]", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"}},
+     .token = DEBERTA_TOKENS,
+     .prefix = CS_PREFIX_FIRST,
+     .letters = CS_LETTERS_FIRST},
     {.names = "GPT2 CodeGen",
      .models = "gpt2 starcoder2 gpt_neo gptj opt phi",
-     .token = {GPT2_END, GPT2_END, GPT2_END}},
+     .token = {GPT2_END, GPT2_END, GPT2_END},
+     .prefix = CS_PREFIX_BYTES},
     {.names = "GPTNeoX",
      .models = "gpt_neox olmo",
-     .token = {GPT2_END, GPT2_END, GPT2_END, NULL, "<|padding|>"}},
+     .token = {GPT2_END, GPT2_END, GPT2_END, NULL, "<|padding|>"},
+     .prefix = CS_PREFIX_BYTES},
     {.names = "Gemma",
      .models = "gemma gemma2 gemma3_text",
      .token = {"<bos>", "<eos>", "<unk>", NULL, "<pad>", NULL, "<mask>"}},
     {.names = "Herbert", .token = {NULL, NULL, "<unk>", "</s>", "<pad>", "<s>", "<mask>"}},
-    {.names = "Llama Phi3", .token = {"<s>", "</s>", "<unk>"}},
+    {.names = "Llama Phi3", .token = {"<s>", "</s>", "<unk>"}, .prefix = CS_PREFIX_LLAMA},
     {.names = "MPNet",
      .models = "mpnet",
      .token = {"<s>", "</s>", "[UNK]", "</s>", "<pad>", "<s>", "<mask>"},
      .normalized = true,
-     .spaced_mask = true},
+     .spaced_mask = true,
+     .letters = CS_LETTERS_BERT,
+     .lower = true},
     {.names = "OpenAIGPT", .token = {NULL, NULL, "<unk>"}},
     {.names = "Qwen2",
      .models = "qwen2 qwen3",
      .token = {NULL, GPT2_END, GPT2_END, NULL, GPT2_END},
-     .plain = true},
-    {.names = "Qwen3_5", .token = {NULL, GPT2_END, GPT2_END, NULL, GPT2_END}},
-    {.names = "Roberta Bart LED Mvp Longformer XLMRoberta",
-     .models = "roberta roberta-prelayernorm xlm-roberta",
-     .token = ROBERTA_TOKENS},
+     .plain = true,
+     .prefix = CS_PREFIX_BYTES},
+    {.names = "Qwen3_5",
+     .token = {NULL, GPT2_END, GPT2_END, NULL, GPT2_END},
+     .prefix = CS_PREFIX_BYTES},
+    {.names = "Roberta Bart LED Mvp Longformer",
+     .models = "roberta roberta-prelayernorm",
+     .token = ROBERTA_TOKENS,
+     .prefix = CS_PREFIX_BYTES},
+    {.names = "XLMRoberta",
+     .models = "xlm-roberta",
+     .token = ROBERTA_TOKENS,
+     .prefix = CS_PREFIX_ALWAYS},
     {.names = "T5",
      .models = "t5 mt5",
      .token = {NULL, "</s>", "<unk>", NULL, "<pad>"},
@@ -83,7 +112,8 @@ static const cs_tokenizer_class classes[] = {
     {.names = "XLNet",
      .token = {"<s>", "</s>", "<unk>", "<sep>", "<pad>", "<cls>", "<mask>"},
      .spaced_mask = true,
-     .extra = {"<eop>", "<eod>"}},
+     .extra = {"<eop>", "<eod>"},
+     .letters = CS_LETTERS_LATER},
 };
 
 static const cs_tokenizer_class *find(const char *name, bool model)

@@ -577,6 +577,8 @@ cs_status cs_tokenizer_take_folder(const char *dir, bool for_model, json_t *root
     if (status == CS_OK) status = read_file(dir, MODEL, &f.model);
     if (for_model) f.rows = (int64_t)json_number_value(json_object_get(f.model, "vocab_size"));
     if (status == CS_OK) status = cs_tokenizer_class_of(root, f.config, f.model, &f.type);
+    if (status == CS_OK && f.type)
+        status = cs_blame(cs_tokenizer_class_steps(f.type, root, f.config), "%s", dir);
     if (status == CS_OK) status = cs_blame(merge(&f, root), "%s", dir);
     if (status == CS_OK) *config = json_incref(f.config);
     json_decref(f.config);

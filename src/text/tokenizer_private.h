@@ -91,7 +91,26 @@ typedef struct {
 
 extern const cs_named_token cs_named_tokens[CS_NAMED_TOKENS];
 
-/* The tokens that a class of tokenizers adds to those that a folder lists. */
+/* The step of a class that puts a space before a text; add_prefix_space switches it. */
+typedef enum {
+    CS_PREFIX_KEPT,   /* that of tokenizer.json, whatever the key says */
+    CS_PREFIX_BYTES,  /* ByteLevel; off by default */
+    CS_PREFIX_ALWAYS, /* Metaspace: always or never */
+    CS_PREFIX_FIRST,  /* Metaspace: always or first */
+    CS_PREFIX_LLAMA, /* Metaspace: first, with `legacy` always, or never; or the normaliser Prepend */
+} cs_class_prefix;
+
+/* The normaliser of a class that do_lower_case switches. */
+typedef enum {
+    CS_LETTERS_KEPT,
+    CS_LETTERS_BERT,   /* BertNormalizer */
+    CS_LETTERS_FIRST,  /* Lowercase before all other steps */
+    CS_LETTERS_LATER,  /* Lowercase before Precompiled */
+    CS_LETTERS_ALBERT, /* the same, and keep_accents counts */
+} cs_class_letters;
+
+/* The tokens that a class of tokenizers adds to those that a folder lists, and the steps that keys of
+ * tokenizer_config.json switch. */
 typedef struct {
     /* Its names without "Tokenizer", and the model types that have it by default. */
     const char *names, *models;
@@ -109,7 +128,15 @@ typedef struct {
     /* Special tokens take no blanks and are not normalised, whatever the files say; plain_defaults:
      * only those that tokenizer_config.json does not name. */
     bool plain, plain_defaults;
+    cs_class_prefix prefix;
+    cs_class_letters letters;
+    bool lower; /* the default of do_lower_case */
 } cs_tokenizer_class;
+
+/* Changes the steps of `root`, a tokenizer.json, as keys of tokenizer_config.json say and the class
+ * applies them. CS_ERR_INPUT names a key that contradicts tokenizer.json and cannot be applied. */
+cs_status cs_tokenizer_class_steps(const cs_tokenizer_class *type, json_t *root,
+                                   const json_t *config) CS_MUST_CHECK;
 
 /* The class that AutoTokenizer chooses for a folder, by its tokenizer.json, tokenizer_config.json
  * and config.json; NULL: one that adds nothing. */

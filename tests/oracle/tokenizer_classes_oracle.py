@@ -1,6 +1,6 @@
 """Special tokens that a folder's tokenizer has by its class, against AutoTokenizer of transformers: each class of
 src/text/tokenizer_classes.c by its names, and each type of model with and without the name of a class, on random folders whose files
-list some of the tokens. Ids of lines that hold them must be equal.
+list some of the tokens, and whose keys of steps differ from tokenizer.json. Ids of lines that hold them must be equal.
 
     tokenizer_classes_oracle.py [FOLDERS]    folders a class, 12 by default
 """
@@ -26,7 +26,7 @@ NAMES = [n for row in re.findall(r'\.names = "([^"]+)"', SOURCE) for n in row.sp
 TYPES = [m for row in re.findall(r'\.models = "([^"]+)"', SOURCE) for m in row.split()]
 GENERIC = "".join(re.findall(r'"([^"]*)"', SOURCE.split("generic_models[] =")[1].split(";")[0])).split()
 ROLES = ["bos_token", "eos_token", "sep_token", "pad_token", "cls_token", "mask_token"]
-WORDS = ["the", "cat", "a", "b", "c", "t", "h", "e", "x", "<", ">", "/", "|", "s", "m", "_", "[", "]"]
+WORDS = ["the", "cat", "a", "b", "c", "t", "h", "e", "x", "<", ">", "/", "|", "s", "m", "_", "[", "]", "T", "C", "A", "\u00e9", "\u4e2d"]
 
 
 def vocabulary(kind, inside):
@@ -44,6 +44,47 @@ def vocabulary(kind, inside):
 
 def flags(rng):
     return {name: rng.random() < 0.4 for name in ("single_word", "lstrip", "rstrip", "normalized")}
+
+
+def steps_of(part):
+    """The steps of a part of tokenizer.json; a Sequence has a list."""
+    for key in ("normalizers", "pretokenizers", "decoders"):
+        if key in (part or {}):
+            return part[key]
+    return [part] if part else []
+
+
+def differ(rng, tokenizer, config, row):
+    """Other spaces before texts and other letter cases in tokenizer.json and in the config, where the class `row` reads the keys."""
+    if "CS_PREFIX" in row and rng.random() < 0.6:
+        if rng.random() < 0.7:
+            config["add_prefix_space"] = rng.random() < 0.5
+        if "LLAMA" in row and rng.random() < 0.5:
+            config["legacy"] = rng.random() < 0.5
+        for step in steps_of(tokenizer["pre_tokenizer"]):
+            if step["type"] == "ByteLevel":
+                step["add_prefix_space"] = rng.random() < 0.5
+            if step["type"] == "Metaspace":
+                step["prepend_scheme"] = rng.choice(["always", "first", "never"])
+    if "CS_LETTERS" in row and rng.random() < 0.6:
+        if rng.random() < 0.7:
+            config["do_lower_case"] = rng.random() < 0.5
+        for key in ("strip_accents", "tokenize_chinese_chars"):
+            if rng.random() < 0.5:
+                config[key] = rng.random() < 0.5
+        for step in steps_of(tokenizer["normalizer"]):
+            if step["type"] == "BertNormalizer":
+                step.update({key: rng.random() < 0.5 for key in ("lowercase", "strip_accents", "handle_chinese_chars")})
+        if "normalizers" in (tokenizer["normalizer"] or {}) and rng.random() < 0.5:
+            steps = [step for step in tokenizer["normalizer"]["normalizers"] if step["type"] != "Lowercase"]
+            tokenizer["normalizer"]["normalizers"] = rng.choice([steps, steps + [{"type": "Lowercase"}]])
+
+
+def row_of(name, model_type):
+    """The text of the row of a class, or of that of a type of model."""
+    found = [row for row in re.split(r"\n    \{(?=\.names)", SOURCE)[1:]
+             if (name or model_type) in re.findall(r'"([^"]*)"', row.split(".models = " if not name else ".names = ")[-1])[0].split()]
+    return found[0].split("\n};")[0] if found else ""
 
 
 def folder(rng, path, name, model_type):
@@ -72,6 +113,7 @@ def folder(rng, path, name, model_type):
             where[role] = rng.choice((tokens if cls.__name__ != "MPNetTokenizer" else []) + ["<own>"]) if rng.random() < 0.8 or where is special else None
     if rng.random() < 0.3 and cls.__name__ != "T5Tokenizer":
         rng.choice([config, special])["additional_special_tokens"] = ["<own>", "<more>"]
+    differ(rng, tokenizer, config, "" if name and model_type == "qwen2" else row_of(name, model_type))
     files = {"tokenizer.json": tokenizer, "tokenizer_config.json": config}
     if rng.random() < 0.4:
         files["special_tokens_map.json"] = special
@@ -87,7 +129,7 @@ def compare(seed, name, model_type):
     rng = random.Random(f"{seed} {name} {model_type}")
     with tempfile.TemporaryDirectory() as path:
         files, tokens = folder(rng, path, name, model_type)
-        parts = tokens + [" ", "  ", "the cat", "a", " the ", "x"]
+        parts = tokens + [" ", "  ", "the cat", "The CAT", "th\u00e9", "\u4e2dc", "a", " the ", "x"]
         text = ["".join(rng.choice(parts) for _ in range(rng.randrange(1, 12))) for _ in range(20)]
         try:
             theirs = AutoTokenizer.from_pretrained(path)
