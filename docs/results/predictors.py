@@ -83,7 +83,7 @@ def theorem(folder, step, t):
 
 def of_object(folder, name, position, kind):
     """Properties of an objective and its matrix."""
-    t = 64 if kind == "text" else 16
+    t = 64 if kind == "text" else 8
     for quantity, found in spectrum(folder, name, kind):
         yield "prediction", quantity, found
     mass = record(folder, f"n-{name}", "matrix.json").get("mass")
@@ -126,7 +126,7 @@ def of_run(folder, name, kind):
     losses = table(folder, f"m-{name}", "losses.csv")
     for quantity in ("eval_loss", "unigram_difference"):
         yield "loss", quantity, cell(losses, quantity)
-    for quantity, found in theorem(folder, f"r-{name}", 64 if kind == "text" else 16):
+    for quantity, found in theorem(folder, f"r-{name}", 64 if kind == "text" else 8):
         yield "prediction", "sampled-" + quantity, found
 
 

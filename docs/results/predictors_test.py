@@ -15,6 +15,8 @@ left out, and objectives of equal sum sigma^4 count as one, with the mean of the
     r, r_low, r_high  Pearson (of residuals where something is held fixed) with its 95 % interval by Fisher's z
     rho, rho_low, rho_high    Spearman, with the interval of Bonett and Wright (2000)
     p, p_adjusted
+    above_untrained   share of the objects whose outcome exceeds that of the untrained network; below .9 the outcome is not
+                      tested. Empty where the study has no such baseline for the outcome
     kind_low, kind_high       least and largest r without one kind of objective
     pair_low, pair_high       the same without one pair of objectives
     detectable        the |r| that a single test at .05 detects with a power of .8
@@ -30,16 +32,16 @@ import numpy as np
 
 LOGS = {"share", "sum4", "sum4-2000", "tail8", "kappa", "unique", "document", "context-tokens"}
 PRIMARY = {"text": (("sum4", "E64"), ("probe-wordnet", "finetune-wordnet")),
-           "synthetic": (("sum4", "E16"), ("probe", "finetune"))}
+           "synthetic": (("sum4", "E8"), ("probe", "finetune"))}
 SECONDARY = {"text": ("sampled-spectral-contexts", "sampled-spectral-tokens", "spectral-contexts", "spectral-tokens", "bound64",
                       "align-words", "align-states", "context-tokens", "kappa", "tail8", "sum4-2000", "document", "unique",
-                      "untrained-probe", "untrained-finetune"),
-             "synthetic": ("sampled-spectral-contexts", "sampled-spectral-tokens", "bound16", "align-words", "align-states",
-                           "context-tokens", "kappa", "sigma2", "tail8", "untrained-probe", "untrained-finetune")}
+                      "untrained-probe", "untrained-finetune", "eval_loss"),
+             "synthetic": ("sampled-spectral-contexts", "sampled-spectral-tokens", "bound8", "align-words", "align-states",
+                           "context-tokens", "kappa", "sigma2", "tail8", "untrained-probe", "untrained-finetune", "eval_loss")}
 OUTCOMES = {"text": [f"{how}-{corpus}" for how in ("probe", "finetune") for corpus in ("wordnet", "bible-kjv", "foldoc", "manpages")],
             "synthetic": ["probe", "finetune"]}
 COLUMNS = ("run", "language", "family", "predictor", "outcome", "given", "objects", "r", "r_low", "r_high", "rho", "rho_low",
-           "rho_high", "p", "p_adjusted", "kind_low", "kind_high", "pair_low", "pair_high", "detectable")
+           "rho_high", "p", "p_adjusted", "above_untrained", "kind_low", "kind_high", "pair_low", "pair_high", "detectable")
 
 
 # --- reading ---------------------------------------------------------------------------------------
@@ -72,7 +74,7 @@ def runs_of(rows, language, run):
 
 def admitted(objects, kind):
     """Names of the objectives that the rule of the study admits."""
-    t = 64 if kind == "text" else 16
+    t = 64 if kind == "text" else 8
     logs = [math.log(o["sum4"]) for o in objects.values() if "sum4" in o]
     spread = max(logs) - min(logs) if logs else 0
     good = []
@@ -191,7 +193,14 @@ def column(entries, name):
     return np.log(values) if name in LOGS else values
 
 
-def describe(x, y, given, kinds):
+def above_untrained(entries, outcome):
+    how, _, corpus = outcome.partition("-")
+    pairs = [(e[outcome], e[f"untrained-{how}"]) for e in entries if outcome in e and f"untrained-{how}" in e]
+    return sum(y > base for y, base in pairs) / len(pairs) if pairs and corpus in ("", "wordnet") else ""
+
+
+def describe(entries, predictor, outcome, given):
+    x, y, kinds = column(entries, predictor), column(entries, outcome), np.array([e["kind"] for e in entries])
     n, fixed = len(x), given is not None
     r, rho = correlation(x, y, given), rank_correlation(x, y, given)
     low, high, pair_low, pair_high = left_out(x, y, given, kinds)
@@ -199,44 +208,39 @@ def describe(x, y, given, kinds):
                detectable=detectable(n, fixed))
     row["r_low"], row["r_high"] = interval(r, n, fixed, 1)
     row["rho_low"], row["rho_high"] = interval(rho, n, fixed, 1 + rho * rho / 2)
+    row["above_untrained"] = above_untrained(entries, outcome)
     return row
+
+
+def own_tests(entries, predictor, given, held, family, outcomes, draws, rng):
+    """Rows of one predictor, each outcome by its own permutation test, with Holm's method."""
+    rows = [dict(describe(entries, predictor, outcome, given), family=family, predictor=predictor, outcome=outcome, given=held,
+                 p=own_p(column(entries, predictor), column(entries, outcome), given, draws, rng)) for outcome in outcomes]
+    return [dict(row, p_adjusted=p) for row, p in zip(rows, holm([row["p"] for row in rows]))]
+
+
+def varied(entries, names):
+    found = {name: column(entries, name) for name in names}
+    return {name: values for name, values in found.items() if np.isfinite(values).all() and np.ptp(values) > 0}
 
 
 def test_run(entries, run, kind, draws, rng):
     """Rows of run a or b."""
     predictors, outcomes = PRIMARY[kind]
-    kinds = np.array([e["kind"] for e in entries])
-    share = column(entries, "share")
+    share, length = column(entries, "share"), column(entries, "context-tokens")
     given, held = (share, "share") if run == "a" else (None, "")
-    tests = [("share", None, "")] * (run == "a") + [(p, given, held) for p in predictors]
-    for predictor, fixed, name in tests:
-        x = column(entries, predictor)
-        rows = []
-        for outcome in outcomes:
-            y = column(entries, outcome)
-            rows.append(dict(describe(x, y, fixed, kinds), run=run, family="primary", predictor=predictor, outcome=outcome,
-                             given=name, p=own_p(x, y, fixed, draws, rng)))
-        for row, p in zip(rows, holm([row["p"] for row in rows])):
-            yield dict(row, p_adjusted=p)
-    length = column(entries, "context-tokens")
-    if np.isfinite(length).all() and np.ptp(length) > 0:
-        for predictor in predictors:
-            x = column(entries, predictor)
-            rows = [dict(describe(x, column(entries, outcome), length, kinds), run=run, family="length", predictor=predictor,
-                         outcome=outcome, given="context-tokens", p=own_p(x, column(entries, outcome), length, draws, rng))
-                    for outcome in outcomes]
-            for row, p in zip(rows, holm([row["p"] for row in rows])):
-                yield dict(row, p_adjusted=p)
-    x = {name: column(entries, name) for name in SECONDARY[kind]}
-    x = {name: values for name, values in x.items() if np.isfinite(values).all() and np.ptp(values) > 0}
-    y = {name: column(entries, name) for name in OUTCOMES[kind]}
-    y = {name: values for name, values in y.items() if np.isfinite(values).all() and np.ptp(values) > 0}
+    tests = [("share", None, "", "primary")] * (run == "a") + [(p, given, held, "primary") for p in predictors]
+    if np.isfinite(length).all():
+        tests += [(p, length, "context-tokens", "length") for p in predictors]
+    for predictor, fixed, name, family in tests:
+        yield from own_tests(entries, predictor, fixed, name, family, outcomes, draws, rng)
+    x, y = varied(entries, SECONDARY[kind]), varied(entries, OUTCOMES[kind])
     if not x or not y:
         return
     alone, most = max_t(np.column_stack(list(x.values())), np.column_stack(list(y.values())), given, draws, rng)
-    for i, (predictor, u) in enumerate(x.items()):
-        for j, (outcome, v) in enumerate(y.items()):
-            yield dict(describe(u, v, given, kinds), run=run, family="secondary", predictor=predictor, outcome=outcome,
+    for i, predictor in enumerate(x):
+        for j, outcome in enumerate(y):
+            yield dict(describe(entries, predictor, outcome, given), family="secondary", predictor=predictor, outcome=outcome,
                        given=held, p=alone[i, j], p_adjusted=most[i, j])
 
 
@@ -293,7 +297,7 @@ def tests(rows, draws):
             entries = merged(names, objects, means)
             if len(entries) > 4:
                 for row in test_run(entries, run, kind, draws, rng):
-                    yield dict(row, language=language)
+                    yield dict(row, run=run, language=language)
         measured = runs_of(rows, language, "c")
         if measured:
             for row, p in zip(*(lambda found: (found, holm([r["p"] for r in found])))(
