@@ -122,12 +122,24 @@ TEST(states)
 }
 
 /* A token of distillation, none at all, no bias and a norm of what is read, factors of columns, and
- * relative positions in the plane by a table of all layers, tables of each, or both. */
+ * relative positions in the plane by a table of all layers, tables of each, or both; and bodies of
+ * classes with heads that are not read. */
 TEST(states_of_other_classes)
 {
-    static const char *const name[] = {"deit",      "ijepa", "clip",        "siglip",   "dinov2",
-                                       "registers", "beit",  "beit-shared", "beit-each"};
-    assert_each(i, 0, 9, (check_states(name[i]), true));
+    static const char *const name[] = {"deit",
+                                       "ijepa",
+                                       "clip",
+                                       "siglip",
+                                       "dinov2",
+                                       "registers",
+                                       "beit",
+                                       "beit-shared",
+                                       "beit-each",
+                                       "deit-teacher",
+                                       "ijepa-classes",
+                                       "dinov2-classes",
+                                       "registers-classes"};
+    assert_each(i, 0, 13, (check_states(name[i]), true));
 }
 
 /* A GPU refuses distances in the plane, whatever the model's other parts are. */

@@ -138,23 +138,11 @@ const cs_arch_row cs_arch_vit_mae = {
 
 /* --- classes that are read alone -------------------------------------------------------------- */
 
-/* A head that reads another state than the class token's is not read. */
-static cs_status no_head(const char *where, const json_t *json)
-{
-    const char *class =
-        json_string_value(json_array_get(json_object_get(json, "architectures"), 0));
-    return class && cs_has_suffix(class, "ForImageClassification")
-               ? cs_config_way_round(cs_fail(
-                     CS_ERR_INPUT, "%s: '%s' has a head that is not supported", where, class))
-               : CS_OK;
-}
-
 static cs_status tower_read(const char *where, const json_t *json, cs_model_config *config)
 {
-    const cs_status status = no_head(where, json);
     config->head.absent = true;
     config->shape.vocab = 2 + config->picture.registers;
-    return status == CS_OK ? vit_read(where, json, config) : status;
+    return vit_read(where, json, config);
 }
 
 /* Units by mlp_ratio and, gated, two thirds of them, a multiple of 8 (the class's sum). */

@@ -273,9 +273,16 @@ static cs_status check_positions(const char *where, const json_t *json, cs_arch 
 
 bool cs_config_other_head(const json_t *json)
 {
-    static const char *const head[] = {"ForTokenClassification",     "ForMultipleChoice",
-                                       "ForMaskedImageModeling",     "ForSemanticSegmentation",
-                                       "BeitForImageClassification", "RewardModel"};
+    static const char *const head[] = {"ForTokenClassification",
+                                       "ForMultipleChoice",
+                                       "ForMaskedImageModeling",
+                                       "ForSemanticSegmentation",
+                                       "BeitForImageClassification",
+                                       "Dinov2ForImageClassification",
+                                       "Dinov2WithRegistersForImageClassification",
+                                       "IJepaForImageClassification",
+                                       "ForImageClassificationWithTeacher",
+                                       "RewardModel"};
     const char *name = json_string_value(json_array_get(json_object_get(json, "architectures"), 0));
     bool other = false;
     for (size_t i = 0; name && i < sizeof head / sizeof *head; ++i) {

@@ -33,19 +33,25 @@ def models():
 
 
 FEW = {**SIZES, "intermediate_size": 8}
+SIZED = {k: v for k, v in SIZES.items() if k != "intermediate_size"}
 TOWERS = {
     "deit": (transformers.DeiTModel, transformers.DeiTConfig(**FEW)), "ijepa": (transformers.IJepaModel, transformers.IJepaConfig(**FEW, qkv_bias=False)),
     "clip": (transformers.CLIPVisionModel, transformers.CLIPVisionConfig(**FEW)),
     "siglip": (transformers.SiglipVisionModel, transformers.SiglipVisionConfig(**FEW, vision_use_head=False)),
-    "dinov2": (transformers.Dinov2Model, transformers.Dinov2Config(**{k: v for k, v in SIZES.items() if k != "intermediate_size"}, mlp_ratio=1,
+    "dinov2": (transformers.Dinov2Model, transformers.Dinov2Config(**SIZED, mlp_ratio=1,
                                                                   use_swiglu_ffn=True)),
     "registers": (transformers.Dinov2WithRegistersModel, transformers.Dinov2WithRegistersConfig(
-        **{k: v for k, v in SIZES.items() if k != "intermediate_size"}, mlp_ratio=1, num_register_tokens=2)),
+        **SIZED, mlp_ratio=1, num_register_tokens=2)),
     "beit": (transformers.BeitForMaskedImageModeling, transformers.BeitConfig(
         **FEW, vocab_size=5, use_relative_position_bias=True, use_shared_relative_position_bias=True, use_absolute_position_embeddings=True)),
     "beit-shared": (transformers.BeitModel, transformers.BeitConfig(
         **FEW, use_shared_relative_position_bias=True, use_mask_token=True, use_mean_pooling=False, layer_scale_init_value=0.0)),
-    "beit-each": (transformers.BeitForImageClassification, transformers.BeitConfig(**FEW, use_relative_position_bias=True))}
+    "beit-each": (transformers.BeitForImageClassification, transformers.BeitConfig(**FEW, use_relative_position_bias=True)),
+    "deit-teacher": (transformers.DeiTForImageClassificationWithTeacher, transformers.DeiTConfig(**FEW)),
+    "ijepa-classes": (transformers.IJepaForImageClassification, transformers.IJepaConfig(**FEW)),
+    "dinov2-classes": (transformers.Dinov2ForImageClassification, transformers.Dinov2Config(**SIZED, mlp_ratio=1)),
+    "registers-classes": (transformers.Dinov2WithRegistersForImageClassification, transformers.Dinov2WithRegistersConfig(
+        **SIZED, mlp_ratio=1, num_register_tokens=2))}
 
 
 def make(model, folder):
