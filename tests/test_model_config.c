@@ -322,13 +322,18 @@ TEST(classes_of_unknown_types)
     static const struct {
         const char *type, *class;
         cs_arch arch; /* CS_ARCH_COUNT: refused */
-    } cases[] = {{"gpt_neox_reward_model", "GPTNeoXRewardModel", CS_ARCH_GPT_NEOX},
-                 {"my_own", "LlamaForCausalLM", CS_ARCH_LLAMA},
-                 {NULL, "GPTNeoXForCausalLM", CS_ARCH_GPT_NEOX},
-                 {"gpt_neox_japanese", "GPTNeoXJapaneseForCausalLM", CS_ARCH_COUNT},
-                 {"qwen2_moe", "Qwen2MoeForCausalLM", CS_ARCH_COUNT},
-                 {"my_own", "cospecModel", CS_ARCH_COUNT},
-                 {"bart", "BartModel", CS_ARCH_COUNT}};
+        const char *reason;
+    } cases[] = {{"gpt_neox_reward_model", "GPTNeoXRewardModel", CS_ARCH_GPT_NEOX, NULL},
+                 {"my_own", "LlamaForCausalLM", CS_ARCH_LLAMA, NULL},
+                 {NULL, "GPTNeoXForCausalLM", CS_ARCH_GPT_NEOX, NULL},
+                 {"gpt_neox_japanese", "GPTNeoXJapaneseForCausalLM", CS_ARCH_COUNT,
+                  "f: unknown architecture"},
+                 {"qwen2_moe", "Qwen2MoeForCausalLM", CS_ARCH_COUNT, "f: unknown architecture"},
+                 {"my_own", "cospecModel", CS_ARCH_COUNT, "f: unknown architecture"},
+                 {"bart", "BartModel", CS_ARCH_COUNT, "f: unknown architecture"},
+                 {"mamba", "LlamaForCausalLM", CS_ARCH_COUNT, "'mamba' needs parts"},
+                 {"longformer", "RobertaModel", CS_ARCH_COUNT, "'longformer' needs parts"},
+                 {"swin", "ViTModel", CS_ARCH_COUNT, "'swin' needs parts"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         cs_model_config out;
         json_auto_t *json =
@@ -337,8 +342,7 @@ TEST(classes_of_unknown_types)
                       "max_position_embeddings", 32, "architectures", cases[i].class);
         if (cases[i].type) OK(cs_json_set(json, "model_type", json_string(cases[i].type)));
         if (cases[i].arch == CS_ARCH_COUNT) {
-            assert_fails(cs_model_config_parse("f", json, &out), CS_ERR_INPUT,
-                         "f: unknown architecture");
+            assert_fails(cs_model_config_parse("f", json, &out), CS_ERR_INPUT, cases[i].reason);
         } else {
             OK(cs_model_config_parse("f", json, &out));
             assert_int_equal(out.arch, cases[i].arch);
@@ -353,6 +357,9 @@ TEST(test_refused_files)
     assert_refused("model_type", json_string("xlnet"), "(rows x width): cospec rank");
     assert_refused("model_type", json_string("bart"), "qwen3_moe). Export the hidden states");
     assert_refused("model_type", json_string("gpt_oss"), "not supported: attention sinks, clamped");
+    assert_refused("model_type", json_string("mamba"), "not supported: a state-space model");
+    assert_refused("model_type", json_string("longformer"), "sliding attention with global tokens");
+    assert_refused("model_type", json_string("swin"), "attention in windows and merging of");
     assert_refused("model_type", json_string("gpt-neox"), "did you mean gpt_neox? Export");
     assert_refused("model_type", json_string("linear"), "'linear' is not a model_type");
     assert_refused("model_type", NULL, "'model_type' is missing");

@@ -153,11 +153,16 @@ static cs_status refuse_key(const char *where, const char *key, cs_arch arch, co
                        cs_arch_name(arch), key));
 }
 
-/* Known types that are refused, and the parts that they need. */
+/* Known types that are refused, whatever class is named, and the parts that they need. */
 static cs_status refuse_type(const char *where, const char *type)
 {
     static const char *const of[][2] = {
-        {"gpt_oss", "attention sinks, clamped gates with biases and mxfp4 weights"}};
+        {"gpt_oss", "attention sinks, clamped gates with biases and mxfp4 weights"},
+        {"mamba", "a state-space model in place of attention"},
+        {"mamba2", "a state-space model in place of attention"},
+        {"longformer", "sliding attention with global tokens"},
+        {"swin", "attention in windows and merging of patches"},
+        {"swinv2", "attention in windows and merging of patches"}};
     for (size_t i = 0; type && i < sizeof of / sizeof *of; ++i) {
         if (strcmp(type, of[i][0]) == 0) {
             return cs_config_way_round(cs_fail(CS_ERR_INPUT,
