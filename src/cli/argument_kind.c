@@ -13,6 +13,7 @@
 #include "io/file.h"
 #include "io/npy.h"
 #include "io/rows.h"
+#include "linalg/matrix_file.h"
 #include "model/model.h"
 #include "plan/objective.h"
 #include "text/corpus.h"
@@ -77,7 +78,7 @@ cs_path_kind cs_path_kind_of(const char *path)
     }
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
         if (cs_has_suffix(path, known[i].ending) && cs_path_exists(path)) {
-            return known[i].is;
+            return cs_matrix_begins(path) ? CS_IS_MATRIX : known[i].is;
         }
     }
     cs_objective_kind kind;

@@ -204,25 +204,6 @@ static cs_status is_cifar_directory(const char *path, bool *is)
     return batch ? CS_OK : CS_ERR_MEMORY;
 }
 
-/* The first bytes of a file, decompressed if need be; fewer if it is damaged or not regular. */
-static cs_status first_bytes(const char *path, void *to, int64_t most, int64_t *size)
-{
-    FILE *stream = NULL;
-    cs_status status = cs_file_head(path, to, 1, size);
-    if (status != CS_OK || *size == 0) return status;
-    status = cs_stream_open(path, &stream);
-    if (status != CS_OK) return status;
-    *size = (int64_t)fread(to, 1, (size_t)most, stream);
-    const int code = errno;
-    if (ferror(stream) && code == CS_DAMAGED_GZIP) {
-        cs_reason_clear(); /* whoever reads it will report it */
-    } else if (ferror(stream)) {
-        status = cs_fail(CS_ERR_IO, "%s: cannot read: %s", path, strerror(code));
-    }
-    (void)fclose(stream); /* opened for reading: nothing to lose */
-    return status;
-}
-
 /* A file of IDX; one of damaged gzip by its name. */
 static cs_status begins_as_idx(const char *path, bool *is)
 {
@@ -230,7 +211,7 @@ static cs_status begins_as_idx(const char *path, bool *is)
     int64_t size = 0;
     *is = false;
     if (cs_npy_named(path) || !cs_path_exists(path)) return CS_OK;
-    cs_status status = first_bytes(path, first, sizeof first, &size);
+    cs_status status = cs_stream_head(path, first, sizeof first, &size);
     *is = size == sizeof first ? cs_idx_is(first) : cs_has_suffix(path, "-ubyte.gz");
     return status;
 }
@@ -240,7 +221,7 @@ static cs_status is_npy_of_pictures(const char *path, bool *is)
 {
     char head[256] = "";
     int64_t size = 0;
-    cs_status status = first_bytes(path, head, sizeof head - 1, &size);
+    cs_status status = cs_stream_head(path, head, sizeof head - 1, &size);
     for (int64_t i = 0; i < size; ++i) {
         head[i] = head[i] ? head[i] : ' '; /* the version has zeros */
     }

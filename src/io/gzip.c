@@ -292,3 +292,21 @@ cs_status cs_stream_read(void *stream, void *out, int64_t want, int64_t *got)
                : cs_fail(errno == CS_DAMAGED_GZIP ? CS_ERR_INPUT : CS_ERR_IO, "%s: cannot read: %s",
                          s->path, strerror(errno));
 }
+
+cs_status cs_stream_head(const char *path, void *to, int64_t most, int64_t *size)
+{
+    FILE *stream = NULL;
+    cs_status status = cs_file_head(path, to, 1, size);
+    if (status != CS_OK || *size == 0) return status;
+    status = cs_stream_open(path, &stream);
+    if (status != CS_OK) return status;
+    *size = (int64_t)fread(to, 1, (size_t)most, stream);
+    const int code = errno;
+    if (ferror(stream) && code == CS_DAMAGED_GZIP) {
+        cs_reason_clear(); /* whoever reads all of it will report it */
+    } else if (ferror(stream)) {
+        status = cs_fail(CS_ERR_IO, "%s: cannot read: %s", path, strerror(code));
+    }
+    (void)fclose(stream); /* opened for reading: nothing to lose */
+    return status;
+}

@@ -32,3 +32,7 @@ typedef struct {
     FILE *stream;
 } cs_file_stream;
 cs_status cs_stream_read(void *stream, void *out, int64_t want, int64_t *got) CS_MUST_CHECK;
+
+/* The first bytes of a file, decompressed if need be; fewer if it is short, damaged or not regular.
+ * CS_ERR_IO. */
+cs_status cs_stream_head(const char *path, void *to, int64_t most, int64_t *size) CS_MUST_CHECK;

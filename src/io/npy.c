@@ -465,6 +465,15 @@ bool cs_npy_named(const char *path)
     return cs_has_suffix(path, ".npy") || cs_has_suffix(path, ".npy.gz");
 }
 
+bool cs_npy_begins(const char *path)
+{
+    char head[6];
+    int64_t size = 0;
+    const bool read = cs_stream_head(path, head, sizeof head, &size) == CS_OK;
+    if (!read) cs_reason_clear(); /* whoever reads all of it will report it */
+    return read && size == sizeof head && memcmp(head, VERSION_1, sizeof head) == 0;
+}
+
 cs_status cs_npy_read(const char *path, int64_t limit, cs_array *out)
 {
     int64_t size = -1;

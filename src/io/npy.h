@@ -76,6 +76,11 @@ void cs_array_free(cs_array *array);
  */
 bool cs_npy_named(const char *path);
 
+/** Whether a file is an NPY array by its first bytes, after decompression, whatever its name. False
+ * where they cannot be read.
+ */
+bool cs_npy_begins(const char *path);
+
 /** Reads a whole array. A Fortran array needs twice its size while it is transposed.
  *
  * \param limit most bytes of data; 0: only free memory limits them. Checked against the header and

@@ -98,7 +98,7 @@ cs_status cs_rows_split(const char *text, char **path, char **name)
 cs_status cs_rows_check_name(const char *text, const char *path)
 {
     const bool there = cs_path_exists(path);
-    return cs_npy_named(path) || holds_many(path)
+    return cs_npy_named(path) || holds_many(path) || cs_npy_begins(path)
                ? CS_OK
                : cs_fail(there ? CS_ERR_USAGE : CS_ERR_INPUT,
                          "%s: %sexpected a matrix: FILE.npy, FILE.npz[:MEMBER] or "
@@ -258,7 +258,7 @@ cs_status cs_rows_open(const char *text, cs_rows *out)
     s->name = cs_strdup(text);
     cs_status status = s->name ? cs_rows_split(text, &path, &name) : CS_ERR_MEMORY;
     if (status != CS_OK) goto done;
-    if (cs_npy_named(path)) {
+    if (cs_npy_named(path) || (!holds_many(path) && cs_npy_begins(path))) {
         status = open_npy(path, s, &rows);
     } else if (cs_has_suffix(path, ".npz")) {
         status = open_npz(path, name, s, &rows);

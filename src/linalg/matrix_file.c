@@ -10,11 +10,13 @@
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "io/file.h"
+#include "io/gzip.h"
 #include "io/npy.h"
 #include "io/npz.h"
 #include "linalg/matrix_stream_private.h"
@@ -230,6 +232,21 @@ static cs_status read_npy(const char *path, cs_nonempty_rows *rows, cs_csr *out)
     return status;
 }
 
+static bool begins_as_mtx(const char *path)
+{
+    static const char banner[] = "%%MatrixMarket";
+    char head[sizeof banner - 1];
+    int64_t size = 0;
+    const bool read = cs_stream_head(path, head, sizeof head, &size) == CS_OK;
+    if (!read) cs_reason_clear(); /* whoever reads all of it will report it */
+    return read && size == sizeof head && strncasecmp(head, banner, sizeof head) == 0;
+}
+
+bool cs_matrix_begins(const char *path)
+{
+    return begins_as_mtx(path) || cs_npy_begins(path);
+}
+
 cs_status cs_matrix_read_filled(const char *path, cs_nonempty_rows *rows, cs_csr *out)
 {
     *rows = (cs_nonempty_rows){0};
@@ -242,10 +259,11 @@ cs_status cs_matrix_read_filled(const char *path, cs_nonempty_rows *rows, cs_csr
     if (cs_has_suffix(path, ".npz")) {
         return read_npz(path, rows, out);
     }
-    if (cs_npy_named(path)) {
+    const bool mtx = cs_has_suffix(path, ".mtx") || cs_has_suffix(path, ".mtx.gz");
+    if (cs_npy_named(path) || (!mtx && cs_npy_begins(path))) {
         return read_npy(path, rows, out);
     }
-    if (cs_has_suffix(path, ".mtx") || cs_has_suffix(path, ".mtx.gz")) {
+    if (mtx || begins_as_mtx(path)) {
         return cs_mtx_read(path, rows, out);
     }
     return cs_fail(CS_ERR_USAGE, "%s: not a .npz, .npy or .mtx file and not a directory", path);

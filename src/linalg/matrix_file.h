@@ -9,11 +9,16 @@
 #include "base/status.h"
 #include "linalg/csr.h"
 
-/** Reads a matrix, by its suffix. Columns are sorted, zeros dropped and repeats added.
+/** Whether a file is a matrix by its first bytes, after decompression: Matrix Market or NPY under any
+ * name. False where they cannot be read.
+ */
+bool cs_matrix_begins(const char *path);
+
+/** Reads a matrix, by its suffix, else by its first bytes. Columns are sorted, zeros dropped and repeats added.
  *
  * \param path file or directory
  * \param out receives the matrix; free it with cs_csr_free
- * \retval CS_ERR_USAGE another suffix
+ * \retval CS_ERR_USAGE neither is that of a matrix
  * \retval CS_ERR_INPUT malformed, out of range, NaN or infinite; or a format (bsr, dia), dimension
  *     or field (complex) that is not supported
  * \retval CS_ERR_IO the file cannot be read

@@ -2,9 +2,9 @@
  *
  * Format: Boisvert, Pozo, Remington: The Matrix Market Exchange Formats: Initial Design, NISTIR
  * 5935 (1996). Words of the banner in any case; comments and blank lines are skipped everywhere.
- * Symmetric matrices store one triangle, the lower one by the standard, the upper one in files of
- * some programs; a file with entries of both is refused, since each might represent two.
- * Skew-symmetric ones store it strictly. The field unsigned-integer is scipy's. Limits: integers
+ * Symmetric matrices store one triangle, the lower one by the standard. Some programs write the
+ * upper one, or entries of both: each is mirrored, and a pair of places with an entry in both
+ * triangles is refused, since each might represent two. Skew-symmetric ones have no diagonal. The field unsigned-integer is scipy's. Limits: integers
  * beyond 2^53 are rounded to double. Entries are read into triplets: 24 bytes each (48 of a
  * symmetric matrix) in addition to the result. An empty row costs nothing, so a short file may claim
  * any number of them. */
@@ -17,6 +17,7 @@
 #include <strings.h>
 
 #include "base/auto.h"
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
@@ -42,7 +43,7 @@ typedef struct {
     bool array;
     field field;
     symmetry symmetry;
-    int triangle; /* of the entries so far: -1 lower, 1 upper, 0 only of the diagonal */
+    bool below, above;         /* whether an entry is in that triangle */
     int64_t rows, cols, count; /* count: entries that the file must hold */
 } reader;
 
@@ -247,15 +248,13 @@ static cs_status parse_coordinate(reader *r, int64_t *row, int64_t *col, double 
     status = status ? status : parse_index(word[1], r->cols, "column", col);
     if (status == CS_OK && want == 3) status = parse_value(r, word[2], val);
     if (status != CS_OK || r->symmetry == GENERAL) return status;
-    const int side = (*col > *row) - (*col < *row);
-    if (side == 0 ? r->symmetry == SKEW : side == -r->triangle) {
-        return cs_fail(CS_ERR_INPUT, "row %lld, column %lld is %s", (long long)*row + 1,
-                       (long long)*col + 1,
-                       side == 0 ? "on the diagonal of a skew-symmetric matrix"
-                                 : "in the other triangle than entries before it, but a symmetric "
-                                   "matrix stores one");
+    if (*row == *col && r->symmetry == SKEW) {
+        return cs_fail(CS_ERR_INPUT,
+                       "row %lld, column %lld is on the diagonal of a skew-symmetric matrix",
+                       (long long)*row + 1, (long long)*col + 1);
     }
-    r->triangle = side == 0 ? r->triangle : side;
+    r->below = r->below || *row > *col;
+    r->above = r->above || *row < *col;
     return CS_OK;
 }
 
@@ -301,6 +300,46 @@ static cs_status read_entries(reader *r, triplets *t)
                                                (long long)r->line, (long long)r->count);
 }
 
+typedef struct {
+    int64_t low, high;
+    bool above;
+} place;
+
+static int by_place(const void *a, const void *b)
+{
+    const place *x = a, *y = b;
+    const int64_t at[] = {x->low, x->high, x->above}, other[] = {y->low, y->high, y->above};
+    int k = 0;
+    while (k < 2 && at[k] == other[k]) {
+        ++k;
+    }
+    return (at[k] > other[k]) - (at[k] < other[k]);
+}
+
+/* Refuses a pair of places with entries in both triangles of a file. `t` has the mirrored entry
+ * after each that is not on the diagonal. */
+static cs_status check_triangles(const reader *r, const triplets *t)
+{
+    if (!r->below || !r->above) return CS_OK;
+    CS_AUTO_FREE place *list = cs_alloc(t->n > 0 ? t->n : 1, sizeof *list);
+    int64_t count = 0;
+    if (!list) return CS_ERR_MEMORY;
+    for (int64_t i = 0; i < t->n; i += t->row[i] == t->col[i] ? 1 : 2) {
+        const int64_t row = t->row[i], col = t->col[i];
+        if (row != col) list[count++] = (place){cs_least(row, col), cs_most(row, col), row < col};
+    }
+    qsort(list, (size_t)count, sizeof *list, by_place);
+    for (int64_t i = 1; i < count; ++i) {
+        const place *one = &list[i - 1], *next = &list[i];
+        if (one->low == next->low && one->high == next->high && one->above != next->above)
+            return cs_fail(CS_ERR_INPUT,
+                           "row %lld, column %lld has an entry in both triangles, but a symmetric "
+                           "matrix stores one",
+                           (long long)one->high + 1, (long long)one->low + 1);
+    }
+    return CS_OK;
+}
+
 cs_status cs_mtx_read(const char *path, cs_nonempty_rows *rows, cs_csr *out)
 {
     reader r = {0};
@@ -311,6 +350,7 @@ cs_status cs_mtx_read(const char *path, cs_nonempty_rows *rows, cs_csr *out)
     status = status ? status : read_size(&r);
     if (status == CS_OK) status = cs_matrix_admit(path, r.rows, r.cols, 0);
     status = status ? status : read_entries(&r, &t);
+    status = status ? status : check_triangles(&r, &t);
     const cs_triplets entries = {r.rows, r.cols, t.n, t.row, t.col, t.val};
     status = status ? status : cs_nonempty_from_triplets(path, &entries, rows, out);
     out->gram = status == CS_OK && r.gram;

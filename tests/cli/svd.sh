@@ -304,4 +304,20 @@ test_claimed_rows() {
     ) || fail "$(cat why)"
 }
 
+# A symmetric file may have entries in both triangles, and content decides where a name says nothing.
+test_matrices_by_content() {
+    head="%%MatrixMarket matrix coordinate real"
+    printf '%s symmetric\n3 3 4\n1 1 2\n2 1 1\n1 3 4\n2 3 5\n' "$head" > mixed.mtx
+    printf '%s general\n3 3 7\n1 1 2\n2 1 1\n1 2 1\n1 3 4\n3 1 4\n2 3 5\n3 2 5\n' "$head" > whole.mtx
+    exits 0 "$COSPEC" svd whole.mtx --csv && mv out whole || return 1
+    gzip -c whole.mtx > packed.gz && cp whole.mtx plain.txt && cp whole.mtx plain || return 1
+    for file in mixed.mtx packed.gz plain.txt plain; do
+        exits 0 "$COSPEC" svd $file --csv && cmp whole out || { fail "${why:-$file}"; return 1; }
+    done
+    exits 0 "$COSPEC" svd whole.mtx --vectors -o d -q && cp d/u.npy u.npy && cp d/u.npy u && gzip -c u > u.gz || return 1
+    for file in u.npy u u.gz; do
+        exits 0 "$COSPEC" similarity u.npy $file --csv && cut -d , -f 3- out > "table-$file" && cmp table-u.npy "table-$file" || { fail "${why:-$file}"; return 1; }
+    done
+}
+
 run_tests
