@@ -136,7 +136,10 @@ cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
 extern const cs_opt cs_group_roles[];
 void cs_args_roles(const cs_args *args, const char *role[CS_TOKEN_ROLES]);
 
-/* cs_tokenizer_read or cs_tokenizer_read_for_model, with these roles. */
+/* Notes parts of its class that a tokenizer lacks. */
+void cs_tokenizer_note(const cs_args *args, const char *path, const cs_tokenizer *t);
+
+/* cs_tokenizer_read or cs_tokenizer_read_for_model, with these roles and this note. */
 cs_status cs_args_read_tokenizer(const cs_args *args, const char *path, bool for_model,
                                  cs_tokenizer **out) CS_MUST_CHECK;
 

@@ -109,6 +109,16 @@ void cs_args_roles(const cs_args *args, const char *role[CS_TOKEN_ROLES])
     }
 }
 
+void cs_tokenizer_note(const cs_args *args, const char *path, const cs_tokenizer *t)
+{
+    const char *lacks = cs_tokenizer_lacks(t);
+    if (lacks)
+        cs_output_note(args,
+                       "%s: tokenizer.json has no %s; the class of the tokenizer makes its own in "
+                       "transformers 5, so ids may differ",
+                       path, lacks);
+}
+
 cs_status cs_args_read_tokenizer(const cs_args *args, const char *path, bool for_model,
                                  cs_tokenizer **out)
 {
@@ -122,6 +132,7 @@ cs_status cs_args_read_tokenizer(const cs_args *args, const char *path, bool for
         cs_tokenizer_free(&t);
         return status;
     }
+    cs_tokenizer_note(args, path, t);
     *out = t;
     return CS_OK;
 }

@@ -209,6 +209,7 @@ cs_status cs_args_model_open(cs_args *args, const char *dir, cs_model_text *out)
     if (status == CS_OK && out->model.params.place)
         cs_output_note(
             args, "%s: larger than half of the free memory; read from the file as needed", dir);
+    if (status == CS_OK && out->tokenizer) cs_tokenizer_note(args, dir, out->tokenizer);
     if (status == CS_OK) note_long(args, &out->model.config);
     if (status == CS_OK) status = note_unread(args, dir, &out->model);
     return status == CS_OK ? take_stack(args, out) : status;

@@ -180,6 +180,11 @@ cs_status cs_tokenizer_give_roles(cs_tokenizer *t, const char *const token[CS_TO
     return CS_OK;
 }
 
+const char *cs_tokenizer_lacks(const cs_tokenizer *t)
+{
+    return t->lacks;
+}
+
 bool cs_tokenizer_role_given(const cs_tokenizer *t, cs_token_role role)
 {
     return t->given[role];

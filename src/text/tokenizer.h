@@ -131,6 +131,10 @@ int32_t cs_tokenizer_special(const cs_tokenizer *t, cs_token_role role);
 cs_status cs_tokenizer_give_roles(cs_tokenizer *t,
                                   const char *const token[CS_TOKEN_ROLES]) CS_MUST_CHECK;
 
+/** Parts that the class of the folder's tokenizer has and its tokenizer.json lacks, such as
+ * "pre_tokenizer": ids may then differ from those of the class. NULL: none. */
+const char *cs_tokenizer_lacks(const cs_tokenizer *t);
+
 /** Whether cs_tokenizer_give_roles gave this role. */
 bool cs_tokenizer_role_given(const cs_tokenizer *t, cs_token_role role);
 

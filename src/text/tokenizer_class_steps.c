@@ -172,3 +172,17 @@ cs_status cs_tokenizer_class_steps(const cs_tokenizer_class *type, json_t *root,
     return status == CS_OK ? take_lowercase(lower, type->letters == CS_LETTERS_FIRST, root, config)
                            : status;
 }
+
+const char *cs_tokenizer_class_lacks(const cs_tokenizer_class *type, const json_t *root)
+{
+    const bool prepends =
+        type->prefix == CS_PREFIX_LLAMA && has_step(root, "normalizer", "Prepend");
+    const bool cuts = type->given_cuts || prepends ||
+                      json_is_object(json_object_get(root, "pre_tokenizer")),
+               surrounds =
+                   !type->surrounds || json_is_object(json_object_get(root, "post_processor"));
+    return !cuts && !surrounds ? "pre_tokenizer and post_processor"
+           : !cuts             ? "pre_tokenizer"
+           : !surrounds        ? "post_processor"
+                               : NULL;
+}

@@ -567,7 +567,8 @@ static cs_status merge(folder *f, json_t *root)
     return status == CS_OK ? cs_json_check() : status;
 }
 
-cs_status cs_tokenizer_take_folder(const char *dir, bool for_model, json_t *root, json_t **config)
+cs_status cs_tokenizer_take_folder(const char *dir, bool for_model, json_t *root, json_t **config,
+                                   const char **lacks)
 {
     folder f = {.list = json_array(), .own = json_object(), .of_class = json_array()};
     cs_status status = f.list && f.own && f.of_class ? CS_OK : CS_ERR_MEMORY;
@@ -577,6 +578,7 @@ cs_status cs_tokenizer_take_folder(const char *dir, bool for_model, json_t *root
     if (status == CS_OK) status = read_file(dir, MODEL, &f.model);
     if (for_model) f.rows = (int64_t)json_number_value(json_object_get(f.model, "vocab_size"));
     if (status == CS_OK) status = cs_tokenizer_class_of(root, f.config, f.model, &f.type);
+    *lacks = status == CS_OK && f.type ? cs_tokenizer_class_lacks(f.type, root) : NULL;
     if (status == CS_OK && f.type)
         status = cs_blame(cs_tokenizer_class_steps(f.type, root, f.config), "%s", dir);
     if (status == CS_OK) status = cs_blame(merge(&f, root), "%s", dir);

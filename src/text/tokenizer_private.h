@@ -43,6 +43,7 @@ struct cs_tokenizer {
     bool given[CS_TOKEN_ROLES]; /* by cs_tokenizer_give_roles */
     cs_added_token *added;      /* by id */
     int64_t addeds;
+    const char *lacks;              /* see cs_tokenizer_lacks */
     uint8_t *special;               /* vocab: declared special */
     cs_trie find[2];                /* added tokens by text: normalized false, true */
     uint8_t begins[2][256];         /* their first bytes */
@@ -131,7 +132,14 @@ typedef struct {
     cs_class_prefix prefix;
     cs_class_letters letters;
     bool lower; /* the default of do_lower_case */
+    /* The class puts ids around a text. */
+    bool surrounds;
+    /* The pre-tokenizer is that of tokenizer.json alone. */
+    bool given_cuts;
 } cs_tokenizer_class;
+
+/* The parts of a class that `root`, a tokenizer.json, lacks; NULL: none. Static. */
+const char *cs_tokenizer_class_lacks(const cs_tokenizer_class *type, const json_t *root);
 
 /* Changes the steps of `root`, a tokenizer.json, as keys of tokenizer_config.json say and the class
  * applies them. CS_ERR_INPUT names a key that contradicts tokenizer.json and cannot be applied. */
@@ -146,9 +154,10 @@ cs_status cs_tokenizer_class_of(const json_t *root, const json_t *config, const 
 /* Adds to added_tokens of `root`, the tokenizer.json of a model's folder, the tokens that the other
  * files of the folder list (tokenizer_folder.c). *config receives tokenizer_config.json with what
  * special_tokens_map.json replaces, for cs_tokenizer_take_roles. for_model: without tokens of the
- * class for which the model has no row. CS_ERR_INPUT names file and key. */
-cs_status cs_tokenizer_take_folder(const char *dir, bool for_model, json_t *root,
-                                   json_t **config) CS_MUST_CHECK;
+ * class for which the model has no row. *lacks: see cs_tokenizer_lacks. CS_ERR_INPUT names file and
+ * key. */
+cs_status cs_tokenizer_take_folder(const char *dir, bool for_model, json_t *root, json_t **config,
+                                   const char **lacks) CS_MUST_CHECK;
 
 /* The roles that bos_token and the others name, in place of those by usual names. */
 void cs_tokenizer_take_roles(cs_tokenizer *t, const json_t *config);

@@ -276,15 +276,17 @@ static cs_status read_path(const char *path, bool for_model, cs_tokenizer **out)
     CS_AUTO_FREE char *file =
         cs_path_is_dir(path) ? cs_path_join(path, "tokenizer.json") : cs_strdup(path);
     const bool folder = cs_path_is_dir(path);
+    const char *lacks = NULL;
     cs_tokenizer *t = NULL;
     cs_status status = file ? cs_json_read(file, &root) : CS_ERR_MEMORY;
     if (status == CS_OK && folder && json_is_object(root))
-        status = cs_tokenizer_take_folder(path, for_model, root, &config);
+        status = cs_tokenizer_take_folder(path, for_model, root, &config, &lacks);
     if (status == CS_OK) {
         t = cs_tokenizer_new();
         status = t ? cs_blame(read_root(root, t), "%s", file) : CS_ERR_MEMORY;
     }
     if (status == CS_OK && config) cs_tokenizer_take_roles(t, config);
+    if (status == CS_OK) t->lacks = lacks;
     if (status != CS_OK) {
         cs_tokenizer_free(&t);
         return status;

@@ -122,6 +122,17 @@ test_usage() {
         refuses 2 "is not word, whitespace, char or a FILE.json" "$COSPEC" cooc --corpus verses.txt --tokenizer words --objective ar -o m
 }
 
+# A tokenizer.json without a part of its class: a note names the part, once.
+test_parts_of_a_class() {
+    mkdir folder
+    printf '{"pre_tokenizer": null, "model": {"type": "WordLevel", "unk_token": "u", "vocab": {"u": 0, "a": 1}}}' > folder/tokenizer.json
+    printf '{"tokenizer_class": "T5Tokenizer", "extra_ids": 0}' > folder/tokenizer_config.json
+    echo a > text.txt
+    exits 0 tokenize encode folder text.txt && [ "$(grep -c "no pre_tokenizer and post_processor;" err)" = 1 ] || { fail "$(cat err)"; return 1; }
+    printf '{"tokenizer_class": "PreTrainedTokenizerFast"}' > folder/tokenizer_config.json
+    exits 0 tokenize encode folder text.txt && ! grep -q "has no" err || fail "$(cat err)"
+}
+
 # A model directory is read with the tokens of its other files, by every command; the file alone is not.
 test_a_model_directory() {
     small_corpus labelled.tsv
