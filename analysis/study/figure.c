@@ -89,6 +89,27 @@ static char *drawable(const char *text, const char *comma)
     return out;
 }
 
+/* Each backslash twice, as gnuplot reads it in a cell. NULL: no memory. */
+static char *doubled(const char *text)
+{
+    char *out = cs_strdup("");
+    for (; *text; ++text) {
+        cs_append(&out, *text == '\\' ? "\\\\" : "%c", *text);
+    }
+    return out;
+}
+
+/* The reverse. */
+static char *single(const char *text)
+{
+    char *out = cs_strdup("");
+    for (; *text; ++text) {
+        cs_append(&out, "%c", *text);
+        text += text[0] == '\\' && text[1] == '\\';
+    }
+    return out;
+}
+
 static cs_status append_cell(cs_table *to, const char *column, const char *text)
 {
     CS_AUTO_FREE char *plain = drawable(text + strspn(text, " \t"), "\342\200\232");
@@ -96,9 +117,10 @@ static cs_status append_cell(cs_table *to, const char *column, const char *text)
         if (*at == '"') *at = '\'';
     for (char *end = plain ? plain + strlen(plain) : NULL; end > plain && strchr(" \t", end[-1]);)
         *--end = '\0';
+    CS_AUTO_FREE char *escaped = plain ? doubled(plain) : NULL;
     /* CSV would put an apostrophe before a formula */
     CS_AUTO_FREE char *cell =
-        plain ? cs_format("%s%s", cs_table_formula(plain) ? " " : "", plain) : NULL;
+        escaped ? cs_format("%s%s", cs_table_formula(escaped) ? " " : "", escaped) : NULL;
     return cell ? cs_table_text(to, column, cell) : CS_ERR_MEMORY;
 }
 
@@ -114,6 +136,10 @@ static const char *given_label(const cs_figure *f, const char *name)
     return given;
 }
 
+/* A series with the name NaN, which gnuplot would read as a missing value: behind it is a word joiner,
+ * U+2060, which is drawn as nothing. */
+static const char nan_series[] = "NaN\342\201\240";
+
 static cs_status append_rows(const cs_figure *f, const cs_table *from, const char *label,
                              cs_table *to)
 {
@@ -125,7 +151,8 @@ static cs_status append_rows(const cs_figure *f, const cs_table *from, const cha
         }
         const char *name = label ? label : own < 0 ? "" : from->cell[r * from->columns + own];
         status = cs_table_row(to);
-        if (status == CS_OK) status = append_cell(to, "series", name);
+        if (status == CS_OK)
+            status = append_cell(to, "series", strcmp(name, "NaN") == 0 ? nan_series : name);
         for (int c = 0; c < from->columns && status == CS_OK; ++c) {
             const char *text = from->cell[r * from->columns + c];
             if (strcmp(from->name[c], "series") == 0) continue;
@@ -198,17 +225,6 @@ static cs_status label_of(const cs_figure *f, const char *series, char **out)
     return label ? quoted("label", label, out) : CS_ERR_MEMORY;
 }
 
-/* gnuplot reads NaN as a value that is missing, and a backslash as an escape, in a column of names too. */
-static cs_status check_series(const char *name)
-{
-    return strcasecmp(name, "nan") != 0 && !strchr(name, '\\')
-               ? CS_OK
-               : cs_fail(CS_ERR_INPUT,
-                         "gnuplot cannot draw a series with the name %s; give its table as "
-                         "LABEL=FILE.csv",
-                         name);
-}
-
 /* Declares for a script: columns, the names of the columns, each followed by a blank; the array S of the series
  * in order of appearance; the array LABEL of their names in a legend. In fresh memory. */
 static cs_status series_array(const cs_figure *f, const cs_table *table, char **out)
@@ -226,11 +242,7 @@ static cs_status series_array(const cs_figure *f, const cs_table *table, char **
         if (i == count && count == MOST_SERIES) {
             return cs_fail(CS_ERR_INPUT, "more than %d series in one figure", MOST_SERIES);
         }
-        if (i == count) {
-            cs_status status = check_series(name);
-            if (status != CS_OK) return status;
-            seen[count++] = name;
-        }
+        if (i == count) seen[count++] = name;
     }
     CS_AUTO_FREE char *names = cs_strdup(""), *column_text = NULL;
     for (int c = 0; c < table->columns; ++c) {
@@ -240,9 +252,10 @@ static cs_status series_array(const cs_figure *f, const cs_table *table, char **
     char *text = cs_format("columns = %s\narray S[%d]\narray LABEL[%d]\n",
                            column_text ? column_text : "", count, count);
     for (int i = 0; i < count && status == CS_OK; ++i) {
-        CS_AUTO_FREE char *name = NULL, *label = NULL;
-        status = quoted("series name", seen[i], &name);
-        if (status == CS_OK) status = label_of(f, seen[i], &label);
+        CS_AUTO_FREE char *series = single(seen[i]), *name = NULL, *label = NULL;
+        status = series ? quoted("series name", series, &name) : CS_ERR_MEMORY;
+        if (status == CS_OK)
+            status = label_of(f, strcmp(series, nan_series) == 0 ? "NaN" : series, &label);
         cs_append(&text, "S[%d] = %s\nLABEL[%d] = %s\n", i + 1, name ? name : "", i + 1,
                   label ? label : "");
     }

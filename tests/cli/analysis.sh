@@ -264,13 +264,13 @@ test_plot_takes_names_literally() {
     exits 0 "$COSPEC" plot toy-spectra column.csv -o f || return 1
     refuses 3 "the table has no rows that match" "$COSPEC" plot toy-spectra t/toy.csv --where 'sigma:`touch ran`' -o g || return 1
     printf 'tokens,loss,eval_loss\n1000000,5,5.1\n2000000,4,4.2\n' > a.csv
-    for name in '#1' '#' '@x' '"@q' '""#q' '"+q' '=1+1' '`touch ran`' '" . system("touch ran") . "' ' x ' "it's" '%d'; do
+    for name in '#1' '#' '@x' '"@q' '""#q' '"+q' '=1+1' '`touch ran`' '" . system("touch ran") . "' ' x ' "it's" '%d' 'a\b' 'a\\b' '\134' 'b\' nan; do
         exits 0 "$COSPEC" plot training "$name=a.csv" b=a.csv -o curves --force || return 1
         shown=$(printf %s "$name" | sed "s/^ *//; s/ *\$//; y/\"/'/")
         [ ! -s err ] && grep -qF ">$shown</text>" curves/training.svg || { fail "$name: $(cat err)"; return 1; }
         [ "$(grep -c '<path' curves/training.svg)" = "${curves:=$(grep -c '<path' curves/training.svg)}" ] || { fail "$name: a curve is missing"; return 1; }
     done
-    refuses 3 "cannot draw a series with the name NaN" "$COSPEC" plot training NaN=a.csv -o h || return 1
+    exits 0 "$COSPEC" plot training NaN=a.csv b=a.csv -o curves --force && grep -q ">NaN[^ -~]*</text>" curves/training.svg && [ "$(grep -c '<path' curves/training.svg)" = "$curves" ] || { fail "${why:-NaN: $(cat err)}"; return 1; }
     [ -z "$(find . -name ran)" ] || fail "it ran"
 }
 
