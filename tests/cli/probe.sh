@@ -191,7 +191,7 @@ test_bad_input() {
         refuses 2 "--pair needs a MODEL" "$COSPEC" probe x.npy x.npy $l --pair || return 1
         refuses 5 "--device cuda needs a MODEL" "$COSPEC" probe x.npy x.npy $l --device cuda || return 1
         refuses 3 "none: not a model directory" "$COSPEC" probe none x.npy x.npy $l || return 1
-        cp x.npy x.dat
+        echo text > x.dat
         refuses 2 "expected a matrix: FILE.npy" "$COSPEC" probe x.dat x.npy $l || return 1
         refuses 3 "nowhere.npy" "$COSPEC" probe nowhere.npy x.npy $l || return 1
         exits 0 "$COSPEC" probe x.npy x.npy $l --dry-run --json && [ "$(number fits out)" = 42 ] || fail "${why:-$(cat out)}"
