@@ -40,6 +40,29 @@ TEST(other_forms_mean_the_same)
     OK(cs_objective_parse("diverse-ar(t=2,event-weight=token)", &o));
 }
 
+/* Where a part of the parameters suffices, the others are those of training. */
+TEST(a_part_of_the_parameters_leaves_those_of_training)
+{
+    for (int kind = 0; kind < CS_OBJ_COUNT; ++kind) {
+        const char *trained = cs_objective_table((cs_objective_kind)kind)->trained;
+        CS_AUTO_FREE char *parts = cs_strdup(trained ? trained : "");
+        char *rest = parts, *part;
+        while ((part = strsep(&rest, ",")) && *part) {
+            CS_AUTO_FREE char *spec =
+                cs_format("%s(%s)", cs_objective_name((cs_objective_kind)kind), part);
+            cs_objective objective;
+            unsigned set = 0;
+            if (cs_objective_parse(spec, &objective) != CS_OK) continue;
+            OK(cs_objective_read(spec, &set, NULL, &objective));
+            cs_objective filled = objective;
+            OK(cs_objective_complete(&filled, set));
+            CS_AUTO_FREE char *read = cs_objective_describe(&objective);
+            CS_AUTO_FREE char *complete = cs_objective_describe(&filled);
+            assert_string_equal(read, complete);
+        }
+    }
+}
+
 TEST(bad_specifications_name_what_is_wrong)
 {
     const struct {

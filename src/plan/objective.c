@@ -105,7 +105,7 @@ cs_objective cs_objective_default(cs_objective_kind kind)
                           .t = -1,
                           .offset = CS_OFFSET_UNIFORM,
                           .offset_value = NAN,
-                          .segmentation = CS_SEGMENT_RANDOM,
+                          .segmentation = CS_SEGMENT_MIXED,
                           .groups = -1,
                           .columns = -1,
                           .file = NULL};
