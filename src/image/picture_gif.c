@@ -22,10 +22,17 @@ static int on_read(GifFileType *gif, GifByteType *to, int count)
     return n;
 }
 
+static const char *error_text(int error)
+{
+    const char *said = GifErrorString(error);
+    return error == D_GIF_ERR_READ_FAILED || error == D_GIF_ERR_EOF_TOO_SOON ? "the file ends early"
+           : said                                                            ? said
+                  : "not a GIF that can be read";
+}
+
 static cs_status refuse(const char *name, const GifFileType *gif, int error)
 {
-    const char *said = GifErrorString(gif ? gif->Error : error);
-    return cs_fail(CS_ERR_INPUT, "%s: %s", name, said ? said : "not a GIF that can be read");
+    return cs_fail(CS_ERR_INPUT, "%s: %s", name, error_text(gif ? gif->Error : error));
 }
 
 /* Up to the description of the first image. *clear: the transparent colour, or
@@ -80,8 +87,8 @@ static cs_status read_rows(const char *name, GifFileType *gif, int clear, cs_pic
     for (int64_t k = 0; k < d->Height; ++k) {
         const int64_t y = d->Top + row_at(k, d->Height, d->Interlace);
         if (DGifGetLine(gif, line, d->Width) != GIF_OK) {
-            cs_status status = refuse(name, gif, 0);
-            return cs_blame(status, "row %lld", (long long)k);
+            return cs_fail(CS_ERR_INPUT, "%s: row %lld: %s", name, (long long)y,
+                           error_text(gif->Error));
         }
         for (int64_t x = 0; x < d->Width && y < p->height; ++x) {
             if (line[x] == clear || d->Left + x >= p->width) continue;

@@ -15,6 +15,7 @@ typedef struct {
     const char *name;
     const uint8_t *bytes;
     int64_t size, at;
+    bool ended;      /* bytes after the end were read */
     char said[1024]; /* the first error */
 } tiff_work;
 
@@ -23,6 +24,7 @@ static tmsize_t on_read(thandle_t of, void *to, tmsize_t count)
     tiff_work *w = of;
     const int64_t n = cs_least(count, w->at < w->size ? w->size - w->at : 0);
     memcpy(to, w->bytes + w->at, (size_t)n);
+    w->ended = w->ended || n < count;
     w->at += n;
     return n;
 }
@@ -93,10 +95,19 @@ static TIFF *open_tiff(tiff_work *w)
 }
 #endif
 
+/* libtiff reports the end of a file as "Read error at scanline 4294967295" or "FILE: Can not read". */
 static cs_status refuse(const tiff_work *w)
 {
+    const size_t length = strlen(w->name);
+    const char *said = w->said;
+    if (strncmp(said, w->name, length) == 0 && strncmp(said + length, ": ", 2) == 0)
+        said += length + 2;
+    const bool early =
+        w->ended && (!said[0] || strstr(said, "Read error") || strstr(said, "Can not read"));
     return cs_fail(CS_ERR_INPUT, "%s: %s", w->name,
-                   w->said[0] ? w->said : "a TIFF that cannot be read");
+                   early     ? "the file ends early"
+                   : said[0] ? said
+                             : "a TIFF that cannot be read");
 }
 
 /* The image as it is stored, over white. Its colours are multiplied by their alpha. */

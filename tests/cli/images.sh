@@ -68,8 +68,8 @@ test_formats() {
     done
     [ "$n" = 13 ] || { fail "$n files"; return 1; }
     rm -rf p s t && mkdir p && cp "$kept"/ok-no-end.jpg p/a.jpg && exits 0 data stats p -o s && printf '\377\331' >> p/a.jpg && exits 0 data stats p -o t && cmp s/contact.png t/contact.png || { fail "${why:-the mark of its end changes a JPEG}"; return 1; }
-    head -c 700 "$kept"/ok-no-end.jpg > p/a.jpg && refuses 3 "p/a.jpg: " data stats p && rm -r p && mkdir p && head -c 100 "$kept"/ok.gif > p/a.gif && refuses 3 "p/a.gif: " data stats p &&
-        head -c 250 "$kept"/ok-lzw.tiff > p/a.gif && refuses 3 "p/a.gif: " data stats p && head -c 100 "$kept"/ok.webp > p/a.gif && refuses 3 "p/a.gif: the file is damaged or ends early" data stats p || return 1
+    head -c 700 "$kept"/ok-no-end.jpg > p/a.jpg && refuses 3 "p/a.jpg: " data stats p && rm -r p && mkdir p && head -c 100 "$kept"/ok.gif > p/a.gif && refuses 3 "data: p/a.gif: row 0: the file ends early" data stats p &&
+        head -c 250 "$kept"/ok-lzw.tiff > p/a.gif && refuses 3 "data: p/a.gif: the file ends early" data stats p && head -c 100 "$kept"/ok.webp > p/a.gif && refuses 3 "p/a.gif: the file is damaged or ends early" data stats p || return 1
     head -c 300 "$kept"/ok.bmp > p/a.gif && refuses 3 "p/a.gif: a bitmap ends in its pixels" data stats p
 }
 
