@@ -18,6 +18,9 @@
 #include "image/patches.h"
 #include "io/file.h"
 
+/* Values of an image up to which the pixels are probed without --baselines yes. */
+enum { MOST_PIXEL_VALUES = 4096 };
+
 /* --- the report of a layer -------------------------------------------------------------------- */
 
 /* `probe` is what predicts: "linear" is the layer's, the baseline and the difference have their
@@ -313,6 +316,13 @@ static cs_status probe_patches(run *r, cs_model *model, const cs_corpus patches[
     return status;
 }
 
+/* Numbers that stand for one example where the pixels are probed. */
+static int64_t pixel_values(const run *r, const cs_model *model, const cs_corpus *patches)
+{
+    return (r->heads ? 1 : patches->doc_ptr[1]) *
+           (patches->real_width == 0 ? model->codes->book.width : patches->real_width);
+}
+
 /* The pixels, or what the codes that a model reads instead stand for; of heads along rows. */
 static cs_status probe_pixels(run *r, const cs_model *model, const cs_corpus patches[2])
 {
@@ -320,7 +330,6 @@ static cs_status probe_pixels(run *r, const cs_model *model, const cs_corpus pat
     cs_corpus plane[2] = {{0}};
     CS_AUTO_FREE int32_t *order = NULL;
     const bool codes = patches[0].real_width == 0, later = patches[0].vectors;
-    const int64_t places = r->heads ? 1 : patches[0].doc_ptr[1];
     cs_status status = cs_model_order(&model->config, &order);
     for (int i = 0; i < 2 && status == CS_OK && (codes || r->heads || later); ++i) {
         status = codes   ? cs_codes_values(model->codes, &patches[i], order, &made[i])
@@ -330,10 +339,9 @@ static cs_status probe_pixels(run *r, const cs_model *model, const cs_corpus pat
                                              0, &plane[i]);
     }
     const cs_corpus *pixels = r->heads ? plane : patches;
-    const int64_t width = codes ? model->codes->book.width : patches[0].real_width;
     const bool own = codes || later;
     if (status == CS_OK)
-        status = probe_floats(r, codes ? "codes" : "pixels", places * width,
+        status = probe_floats(r, codes ? "codes" : "pixels", pixel_values(r, model, patches),
                               own ? made[0] : pixels[0].real, own ? made[1] : pixels[1].real);
     for (int i = 0; i < 2; ++i) {
         cs_free(made[i]);
@@ -345,7 +353,7 @@ static cs_status probe_pixels(run *r, const cs_model *model, const cs_corpus pat
 /* The baselines of a model's states of pictures: the states of its network before training, and the
  * pixels. */
 static cs_status probe_baselines(run *r, const cs_model_text *m, const cs_corpus patches[2],
-                                 cs_hidden_options o)
+                                 cs_hidden_options o, bool pixels)
 {
     const int64_t last = m->model.config.shape.layers;
     const bool chosen = r->pooling == CS_PICTURE_AUTO;
@@ -355,7 +363,7 @@ static cs_status probe_baselines(run *r, const cs_model_text *m, const cs_corpus
     o.layer = chosen ? o.layer : &last;
     o.layers = chosen ? o.layers : 1;
     if (status == CS_OK) status = probe_patches(r, &fresh, patches, o, "untrained");
-    return status == CS_OK ? probe_pixels(r, &m->model, patches) : status;
+    return status == CS_OK && pixels ? probe_pixels(r, &m->model, patches) : status;
 }
 
 /* The targets of --head, and the pictures as the model reads them. */
@@ -413,15 +421,23 @@ static cs_status probe_pictures(run *r)
         estimate(r, r->heads && rows > r->patches.most ? r->patches.most : rows,
                  cs_picture_width(&m.model.config, r->pooling) / r->each, o.layers);
     } else if (status == CS_OK) {
-        const bool baselines = cs_args_is(r->args, "baselines", "yes");
-        const int64_t layers = (one ? 1 : o.layers) + (baselines ? 2 : 0);
+        const bool baselines = !cs_args_is(r->args, "baselines", "no");
+        const int64_t values = pixel_values(r, &m.model, patches);
+        const bool pixels =
+            baselines && (values <= MOST_PIXEL_VALUES || cs_args_is(r->args, "baselines", "yes"));
+        const int64_t layers = (one ? 1 : o.layers) + baselines + pixels;
+        if (baselines && !pixels)
+            cs_output_note(r->args,
+                           "the pixels are not probed: %lld values an image, more than %d; "
+                           "--baselines yes probes them, in memory",
+                           (long long)values, MOST_PIXEL_VALUES);
         begin_result(r, layers);
         r->candidates = one ? cs_item_array(r->root, "candidates") : NULL;
         r->patches.kept = r->heads && cs_args_given(r->args, "output") ? &r->answers : NULL;
         if (r->patches.kept)
             status = cs_patch_predictions_make(&r->patches.test, layers, &r->answers);
         if (status == CS_OK) status = probe_patches(r, &m.model, patches, o, NULL);
-        if (status == CS_OK && baselines) status = probe_baselines(r, &m, patches, o);
+        if (status == CS_OK && baselines) status = probe_baselines(r, &m, patches, o, pixels);
     }
     cs_corpus_free(&patches[0]);
     cs_corpus_free(&patches[1]);

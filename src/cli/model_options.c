@@ -415,8 +415,9 @@ const cs_opt cs_group_probe_texts[] = {
     CS_INT("places", "N", "32768", 2, 1e9,
            "segmentation, detection: most training pixels or patches, drawn by the seed from the "
            "images of --few."),
-    CS_CHOICE("baselines", "yes|no", "yes",
-              "Images: also probe the untrained network and the pixels. With --tasks: no."),
+    CS_CHOICE("baselines", "auto|yes|no", "auto",
+              "Images: also probe the untrained network and the pixels. auto: the pixels up to "
+              "4,096 values an image, since all of them are held in memory. With --tasks: no."),
     CS_FLAG("tokens",
             "Bag-of-words baseline: the features are the share of each token in the text, not the "
             "model's states."),

@@ -273,6 +273,15 @@ test_tokenizer() {
         refuses 3 "k/tokenizer.safetensors" "$COSPEC" cooc --corpus p --tokenizer k/tokenizer.safetensors --objective ar -o e
 }
 
+# Pixels of large images are held in memory, so they are probed on request only.
+test_pixels_of_large_images() {
+    mkdir -p p/a p/b
+    for class in a b; do for i in 1 2 3 4; do awk -v i=$i -v c=$class 'BEGIN { printf "P5 65 65 255\n"; for (k = 0; k < 4225; k++) printf "%c", 65 + (k * i + (c == "a")) % 30 }' > p/$class/$i.pgm; done; done
+    exits 0 "$COSPEC" train --corpus p --objective masked --arch vit --patch 13 --width 8 --layers 1 --heads 1 --batch 2 --steps 1 -o m || return 1
+    exits 0 "$COSPEC" probe m p p --seeds 1 --csv && ! grep -q pixels out && grep -q untrained out && says "the pixels are not probed: 4225 values an image, more than 4096; --baselines yes probes them" || { fail "${why:-$(cat err)}"; return 1; }
+    exits 0 "$COSPEC" probe m p p --seeds 1 --csv --baselines yes && grep -q pixels out || fail "${why:-no pixels}"
+}
+
 # Both sides of a corpus with a split; the untrained network and the pixels are listed with the model.
 test_classes() {
     pictures
@@ -429,6 +438,7 @@ check orders
 check few_and_transfer
 check classes
 check heads
+check pixels_of_large_images
 check choice
 check perceptual
 check extra
