@@ -12,8 +12,10 @@
 #include "cli/args.h"
 #include "cli/argument_kind.h"
 #include "cli/commands.h"
+#include "cli/groups.h"
 #include "cli/output.h"
 #include "cli/study_job.h"
+#include "image/images.h"
 #include "io/json.h"
 #include "io/share.h"
 
@@ -280,12 +282,16 @@ static cs_status take_pictures(const char *pictures, json_t *json)
         return cs_fail(CS_ERR_IO, "--pictures %s: %s", pictures, strerror(errno));
     if (strchr(pictures, '\''))
         return cs_fail(CS_ERR_INPUT, "--pictures %s: a path with ' cannot be quoted", pictures);
+    bool are = false;
+    cs_status status = cs_images_are(pictures, &are);
+    if (status == CS_OK && !are) status = cs_args_no_pictures("--pictures takes", pictures);
+    if (status != CS_OK) return status;
     CS_AUTO_FREE char *word = cs_format("'%s'", pictures),
-                      *are = cs_format("the images of %s", pictures);
-    if (!word || !are) return CS_ERR_MEMORY;
-    cs_status status =
+                      *what = cs_format("the images of %s", pictures);
+    if (!word || !what) return CS_ERR_MEMORY;
+    status =
         cs_json_set(variables, "images", json_string(strpbrk(pictures, " \t") ? word : pictures));
-    if (status == CS_OK) status = cs_json_set(variables, "images_are", json_string(are));
+    if (status == CS_OK) status = cs_json_set(variables, "images_are", json_string(what));
     if (status == CS_OK) status = cs_json_set(variables, "held", json_string("images"));
     if (status == CS_OK) status = take_own(variables, "claims", "own_claims");
     return status == CS_OK && !cs_has_suffix(pictures, ".npz")

@@ -34,7 +34,7 @@ open("my photos/batches.meta.txt", "w").write("\n".join(f"class {c}" for c in ra
         exits 0 "$COSPEC" $study --scale $scale --pictures 'my photos' -o r --dry-run --csv && ! grep -q glyphs out && grep -q "finetune .* 'my photos'" out && ! grep -q scenes out || { fail "$scale: $(grep -m 2 'glyphs\|scenes' out)"; return 1; }
     done
     exits 0 "$COSPEC" reproduce --steps "$root/plots/images.json" --scale smoke --pictures 'my photos' --claims LA-T3-LP,GVP-T8-mae-l2 -o r -q && grep -q 'held-out images (paired)' r/report.html || { fail "$(tail -3 err)"; return 1; }
-    grep -q '"accuracy\|,accuracy,' r/l-group1-0/probe.csv && refuses 3 '--pictures none: No such file or directory' "$COSPEC" $study --pictures none -o n && refuses 2 'no variable images for --pictures' "$COSPEC" reproduce --pictures 'my photos' -o n
+    grep -q '"accuracy\|,accuracy,' r/l-group1-0/probe.csv && refuses 3 '--pictures none: No such file or directory' "$COSPEC" $study --pictures none -o n && mkdir none && refuses 2 '--pictures takes pictures, but none has none' "$COSPEC" $study --pictures none -o n --dry-run && refuses 2 'no variable images for --pictures' "$COSPEC" reproduce --pictures 'my photos' -o n
 }
 
 # Photographs of various sizes, train and val of classes: read as 32 x 32 in every step.
