@@ -33,6 +33,7 @@ typedef struct {
     const cs_labelled *matrix;
     const char *name;
     const cs_spectrum *leading;
+    const int64_t *row_column; /* column that each row is, -1 for none; NULL: row i is column i */
 
     /* a corpus, with the options of its sequences; or models on its documents `keep` */
     const cs_cooc_options *build;
@@ -94,4 +95,4 @@ typedef struct {
 #define CS_THEOREM_TOY_ENTRIES (1 << 22)
 
 extern const cs_theorem cs_entry_22, cs_entry_31, cs_entry_41, cs_entry_42, cs_entry_43,
-    cs_entry_refinement, cs_entry_feedback, cs_entry_query_position;
+    cs_entry_refinement, cs_entry_feedback, cs_entry_query_position, cs_entry_qwem;
