@@ -24,13 +24,14 @@
 #include "base/rng.h"
 #include "base/vector_ops.h"
 
-enum { MOST_TOKENS = 1024, DEFAULT_FEATURES = 4, EXAMPLE = 8 };
+enum { MOST_TOKENS = 1024, DEFAULT_FEATURES = 4, EXAMPLE = 8, TRIED = 12 };
 static const double START = 1e-4;  /* s in units of lambda_d */
 static const double LENGTH = 15;   /* of a path, in units of 1 / lambda_d */
 static const double GAP = 0.01;    /* least lambda_d - lambda_(d+1), in units of lambda_1 */
 static const double SMALLEST = 64; /* largest lambda_1 / lambda_d */
-static const double FINEST = 0.05; /* largest step, in units of 1 / lambda_1 */
+static const double FINEST = 0.1;  /* largest step, in units of 1 / lambda_1 */
 static const double DISTANCE = 0.01;
+static const double EQUAL = 1e-9; /* eigenvalues without an order, in units of lambda_1 */
 
 /* One input: M*, its eigenvalues, and the paths of both starts. */
 typedef struct {
@@ -44,6 +45,7 @@ typedef struct {
     cs_qwem_problem problem;
     cs_qwem_path coarse, aligned, random, solution;
     double aligned_error, random_error; /* of shares */
+    double ordered;                     /* a start from which modes come in order, / lambda_d */
     int64_t steps;
 } qwem;
 
@@ -196,6 +198,68 @@ static cs_status integrate(qwem *q, const cs_dense *start, cs_qwem_path *out, do
     return status;
 }
 
+/* When mode k first has half of its eigenvalue: between two samples log odds are linear, which is
+ * exact for a sigmoid. Infinite: never. */
+static double half_time(const cs_qwem_problem *p, const double *share, int64_t k)
+{
+    const double lambda = p->lambda[k];
+    int64_t t = 0;
+    while (t <= p->samples && share[t * p->width + k] < lambda / 2) {
+        ++t;
+    }
+    if (t == 0 || t > p->samples) {
+        return t == 0 ? 0 : INFINITY;
+    }
+    const double before = share[(t - 1) * p->width + k];
+    const double after = fmin(share[t * p->width + k], lambda * (1 - 1e-12));
+    const double low = log(before / (lambda - before)), high = log(after / (lambda - after));
+    return p->interval * ((double)t - high / (high - low));
+}
+
+/* The mode whose half time is nearest to that of the next, or most behind it; -1: no two differ. */
+static int64_t nearest_pair(const cs_qwem_problem *p, const double *share, double *first,
+                            double *second)
+{
+    int64_t at = -1;
+    for (int64_t k = 0; k + 1 < p->width; ++k) {
+        const double x = half_time(p, share, k), y = half_time(p, share, k + 1);
+        if (p->lambda[k] - p->lambda[k + 1] > EQUAL * p->lambda[0] && isfinite(x) &&
+            (at < 0 || y - x < *second - *first)) {
+            at = k;
+            *first = x;
+            *second = y;
+        }
+    }
+    return at;
+}
+
+/* The largest start s / lambda_d of 1e-4, 1e-8, ... from which the modes come in order, by the closed
+ * form; NaN: none that was tried. */
+static cs_status ordered_start(const qwem *q, const cs_dense *start, double *out)
+{
+    const double lambda = q->lambda[q->problem.width - 1];
+    cs_status status = CS_OK;
+    *out = NAN;
+    for (int i = 1; i <= TRIED && isnan(*out) && status == CS_OK; ++i) {
+        CS_AUTO(cs_pool) pool = {0};
+        cs_qwem_problem p = q->problem;
+        const double factor = pow(START, i - 1);
+        double first = 0, second = 0;
+        p.samples += (int64_t)ceil(-log(factor) * q->lambda[0] / (2 * lambda));
+        cs_dense smaller = cs_dense_copy_in(&pool, start);
+        cs_qwem_path path = cs_qwem_path_in(&pool, &p);
+        status = pool.status;
+        for (int64_t j = 0; j < p.width && status == CS_OK; ++j) {
+            cs_divide(smaller.rows, 1 / sqrt(factor), smaller.data + j * smaller.ld);
+        }
+        if (status == CS_OK) status = cs_qwem_solution(&p, &smaller, &path);
+        if (status == CS_OK &&
+            (nearest_pair(&p, path.share, &first, &second) < 0 || first < second))
+            *out = START * factor;
+    }
+    return status;
+}
+
 static cs_status run_paths(qwem *q)
 {
     const int64_t n = q->m.rows, d = q->problem.width;
@@ -215,25 +279,8 @@ static cs_status run_paths(qwem *q)
         start.data[i % n + i / n * start.ld] = sqrt(q->s / (double)d) * cs_rng_normal(&rng);
     }
     if (status == CS_OK) status = integrate(q, &start, &q->random, &q->random_error);
-    return status == CS_OK ? cs_qwem_solution(&q->problem, &start, &q->solution) : status;
-}
-
-/* When mode k first has half of its eigenvalue: between two samples log odds are linear, which is
- * exact for a sigmoid. Infinite: never. */
-static double half_time(const qwem *q, const cs_qwem_path *path, int64_t k)
-{
-    const double lambda = q->lambda[k];
-    int64_t t = 0;
-    while (t <= q->problem.samples && path->share[t * q->problem.width + k] < lambda / 2) {
-        ++t;
-    }
-    if (t == 0 || t > q->problem.samples) {
-        return t == 0 ? 0 : INFINITY;
-    }
-    const double before = path->share[(t - 1) * q->problem.width + k],
-                 after = fmin(path->share[t * q->problem.width + k], lambda * (1 - 1e-12));
-    const double low = log(before / (lambda - before)), high = log(after / (lambda - after));
-    return q->problem.interval * ((double)t - high / (high - low));
+    if (status == CS_OK) status = cs_qwem_solution(&q->problem, &start, &q->solution);
+    return status == CS_OK ? ordered_start(q, &start, &q->ordered) : status;
 }
 
 /* --- statements ------------------------------------------------------------------------------- */
@@ -285,7 +332,6 @@ static void state_solution(const qwem *q, cs_statements *out)
     cs_statements_claim(out, &claim);
 }
 
-/* The pair of modes whose half times are nearest to the wrong order; equal eigenvalues have none. */
 static cs_statement *state_order(const qwem *q, const cs_qwem_path *path, double share_error,
                                  cs_statement_form form, const char *text, cs_statements *out)
 {
@@ -294,26 +340,17 @@ static cs_statement *state_order(const qwem *q, const cs_qwem_path *path, double
                       .relation = CS_RELATION_LESS,
                       .text = text,
                       .input = q->name};
-    double least = INFINITY;
-    int64_t at = -1;
-    for (int64_t k = 0; k + 1 < q->problem.width; ++k) {
-        const double first = half_time(q, path, k), second = half_time(q, path, k + 1);
-        if (q->lambda[k] - q->lambda[k + 1] > 1e-9 * q->lambda[0] && second - first < least) {
-            least = second - first;
-            at = k;
-            claim.lhs = first;
-            claim.rhs = second;
-            /* the slope of a share at its half is lambda^2 / 2 */
-            claim.error = 8 * share_error / (q->lambda[k + 1] * q->lambda[k + 1]);
-        }
-    }
+    const int64_t at = nearest_pair(&q->problem, path->share, &claim.lhs, &claim.rhs);
     if (at < 0) {
         return NULL;
     }
+    /* the slope of a share at its half is lambda^2 / 2 */
+    claim.error = 8 * share_error / (q->lambda[at + 1] * q->lambda[at + 1]);
     cs_statement *s = cs_statements_claim(out, &claim);
-    cs_statement_int(s, "mode", at + 1);
-    cs_statement_reals(
-        s, 2, (cs_detail[]){{"eigenvalue", q->lambda[at]}, {"next_eigenvalue", q->lambda[at + 1]}});
+    cs_statement_reals(s, 3,
+                       (cs_detail[]){{"mode", (double)(at + 1)},
+                                     {"eigenvalue", q->lambda[at]},
+                                     {"next_eigenvalue", q->lambda[at + 1]}});
     return s;
 }
 
@@ -324,8 +361,9 @@ static void state_orders(const qwem *q, cs_statements *out)
                                   "of lambda_k (times of the nearest two)",
                                   out);
     if (s && s->verdict == CS_FAIL)
-        cs_statement_unspecify(s, "the start is small enough for this gap: the paper has no bound",
+        cs_statement_unspecify(s, "the start is small enough, for which the paper has no bound",
                                q->s / q->lambda[q->problem.width - 1]);
+    cs_statement_real(s, "ordered_start", q->ordered);
     s = state_order(q, &q->aligned, q->aligned_error, CS_CORRECTED,
                     "aligned start with s < lambda_d / 4.6: the same", out);
     cs_statement_assume(s, "s < lambda_d / 4.6",
@@ -346,14 +384,15 @@ static void state_subspace(const qwem *q, cs_statements *out)
     for (int64_t t = 1; t <= q->problem.samples; ++t) {
         const double x = q->random.tangent[t];
         const double y = q->random.tangent[0] * exp(-rate * (double)t * q->problem.interval);
-        if (x / y > worst) {
+        /* condition of W at most sqrt(lambda_1 / s) */
+        const double error =
+            fabs(x - q->coarse.tangent[t]) + 16 * u * y +
+            16 * (u * sqrt(q->lambda[0] / q->s) + q->residual / rate) * (1 + x * x);
+        if (x / y > worst && (t == 1 || y > 4 * error)) { /* else rounding hides both sides */
             worst = x / y;
             claim.lhs = x;
             claim.rhs = y;
-            /* condition of W at most sqrt(lambda_1 / s) */
-            claim.error = fabs(x - q->coarse.tangent[t]) +
-                          16 * (u * sqrt(q->lambda[0] / q->s) + q->residual / rate) * (1 + x * x) +
-                          16 * u * y;
+            claim.error = error;
         }
     }
     cs_statement *s = cs_statements_claim(out, &claim);
@@ -373,6 +412,11 @@ static void state_limit(const qwem *q, cs_statements *out)
                     "random start: ||W W^T - sum_(k<=d) lambda_k v_k v_k^T|| / ||sum|| at t = "
                     "15 / lambda_d is at most .01",
                     q->name, q->random.distance / size, DISTANCE, 1e-7 + q->random_error / size});
+    const double rate = q->lambda[q->problem.width - 1] - q->next;
+    cs_statement_reals(
+        s, 2,
+        (cs_detail[]){{"time", (double)q->problem.samples * q->problem.interval},
+                      {"time_needed", log(fmax(1, q->random.tangent[0] / DISTANCE)) / rate}});
     /* too short a path disproves nothing */
     if (s && s->verdict == CS_FAIL) cs_statement_withhold(s);
 }
@@ -396,11 +440,11 @@ static void add_rows(const qwem *q, cs_item *rows)
     const int64_t d = q->problem.width;
     for (int64_t k = 0; rows && k < d; ++k) {
         cs_item *row = cs_item_object(rows, NULL);
-        const double time = half_time(q, &q->random, k);
+        const double time = half_time(&q->problem, q->random.share, k);
         cs_item_text(row, "input", q->name);
         cs_item_int(row, "mode", k + 1);
         cs_item_real(row, "eigenvalue", q->lambda[k]);
-        cs_item_real(row, "aligned", half_time(q, &q->aligned, k));
+        cs_item_real(row, "aligned", half_time(&q->problem, q->aligned.share, k));
         cs_item_real(row, "closed_form", cs_qwem_half_time(q->lambda[k], q->s));
         cs_item_real(row, "random", isfinite(time) ? time : NAN);
         cs_item_real(row, "learned", learned_at(q, time, 0, d));
