@@ -89,6 +89,8 @@ typedef struct {
     cs_theorem_run run[CS_THEOREM_INPUTS]; /* on nothing: on built-in examples, with the others */
     const char *file, *key;                /* its table, and the array of its rows in a record */
     cs_view view;
+    const char *course_file; /* a second table, of the same record; NULL: none */
+    cs_view course;
 } cs_theorem;
 
 /* Largest number of nonzeros of a toy matrix that is evaluated as a whole. */

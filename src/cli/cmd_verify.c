@@ -399,6 +399,9 @@ static cs_status show(cs_verify *v)
     for (int i = 0; status == CS_OK && i < CS_THEOREMS; ++i) {
         if (v->rows[i])
             status = cs_output_csv(v->args, cs_theorem_list[i]->file, &cs_theorem_list[i]->view);
+        if (status == CS_OK && v->rows[i] && cs_theorem_list[i]->course_file)
+            status = cs_output_csv(v->args, cs_theorem_list[i]->course_file,
+                                   &cs_theorem_list[i]->course);
     }
     if (status == CS_OK && v->probed)
         status = cs_output_csv(v->args, "probe.csv", &cs_spectral_probe_view);
@@ -515,9 +518,10 @@ const cs_command cs_cmd_verify = {
     .main = "list objective classes length tokens matrix model corpus mask-ratio output",
     .groups = verify_groups,
     .run = run_verify,
-    .files = "statements.json statements.csv theorem41_curve.csv theorem42.csv "
-             "theorem43_curve.csv refinement.csv qwem.csv trained.csv probe.csv theorems.json "
-             "theorems.csv",
+    .files =
+        "statements.json statements.csv theorem41_curve.csv theorem42.csv "
+        "theorem43_curve.csv refinement.csv qwem.csv trained.csv order.csv probe.csv theorems.json "
+        "theorems.csv",
     .without = "dry-run",
     .shown = "id form paper verdict lhs relation rhs input statement takes",
     .digest = print_digest,
