@@ -28,7 +28,7 @@ static const cs_opt verify_options[] = {
     CS_INT("rotations", "N", "20", 1, 1e6,
            "4.1: number of random rotations of each degenerate singular space."),
     CS_INT("features", "T", "4", 1, 1e4,
-           "3.1: columns of the random f and W. qwem: columns of W, at most."),
+           "3.1: columns of the random f and W. qwem, ntp: most directions."),
     CS_INT("trials", "N", "5", 2, 1e6, "3.1: number of random pairs f, W."),
     CS_INT("width", "D", NULL, 1, 1e4,
            "trained: features of the spectral models. Default: the largest number up to 16 at "
@@ -273,6 +273,7 @@ static void explain(const digest *d, FILE *out)
                 "Learning"},
         {"QWEM", "Closed-Form Training Dynamics Reveal Learned Features and Linear Structure in "
                  "Word2Vec-like Models"},
+        {"NTP", "On the Geometry of Semantics in Next-token Prediction"},
         {"cospec", "statements of this project"}};
     bool used[sizeof papers / sizeof *papers] = {false}, has[VERDICTS] = {false};
     for (int i = 0; i < CS_THEOREMS; ++i) {
@@ -514,14 +515,14 @@ const cs_command cs_cmd_verify = {
     .name = "verify",
     .help = &cs_help_verify,
 
-    .positional = "[2.2|3.1|4.1|4.2|4.3|refinement|feedback|query-position|qwem|trained|all]",
+    .positional = "[2.2|3.1|4.1|4.2|4.3|refinement|feedback|query-position|qwem|ntp|trained|all]",
     .main = "list objective classes length tokens matrix model corpus mask-ratio output",
     .groups = verify_groups,
     .run = run_verify,
-    .files =
-        "statements.json statements.csv theorem41_curve.csv theorem42.csv "
-        "theorem43_curve.csv refinement.csv qwem.csv trained.csv order.csv probe.csv theorems.json "
-        "theorems.csv",
+    .files = "statements.json statements.csv theorem41_curve.csv theorem42.csv "
+             "theorem43_curve.csv refinement.csv qwem.csv ntp.csv trained.csv order.csv probe.csv "
+             "theorems.json "
+             "theorems.csv",
     .without = "dry-run",
     .shown = "id form paper verdict lhs relation rhs input statement takes",
     .digest = print_digest,
