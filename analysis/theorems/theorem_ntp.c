@@ -37,7 +37,7 @@ enum { CONTEXTS = 12, TOKENS = 10, CLASSES = 3 };
 static const double DECAY[DECAYS] = {1e-2, 1e-3, 1e-4, 1e-5, 1e-6};
 static const double GAP = 0.05; /* of singular values that are distinguished, / sigma_1 */
 static const double BALANCE = 1e-3;
-static const double SMALL = 1e-6;    /* scale of the start */
+static const double SMALL = 1e-9;    /* scale of the start */
 static const double EARLY = 1e-3;    /* norm of the logits at which early directions are read */
 static const double RESOLVED = 1e-6; /* radians */
 
@@ -372,8 +372,16 @@ static void state_support(const ntp *q, cs_statements *out)
     if (s && s->verdict == CS_FAIL) cs_statement_withhold(s);
 }
 
+/* Whether A_c is a multiple of the support form: then there is no order to distinguish. */
+static bool same_forms(const ntp *q)
+{
+    const double a = cs_dense_squares(&q->centred), b = cs_dense_squares(&q->form);
+    return cs_inner(q->n * q->v, q->centred.data, q->form.data) >= (1 - 1e-12) * sqrt(a * b);
+}
+
 static void state_order(const ntp *q, cs_statements *out)
 {
+    if (same_forms(q)) return;
     cs_statement *s = cs_statements_claim(
         out,
         &(cs_claim){"ntp-order", CS_PRINTED, CS_RELATION_AT_MOST,

@@ -504,8 +504,8 @@ static cs_status run_verify(cs_args *args)
     if (status == CS_OK) status = show(&v);
     if (status == CS_OK && v.all)
         cs_output_note(args,
-                       "not among all: refinement (it needs a corpus), qwem (it needs symmetric "
-                       "counts) and trained (it takes some seconds)");
+                       "not among all: refinement (it needs a corpus), qwem and ntp (about other "
+                       "forms) and trained (it takes some seconds)");
     if (status == CS_OK) status = cs_verdicts_report(args, &v.report.statements);
     cs_statements_free(&v.report.statements);
     return status;
