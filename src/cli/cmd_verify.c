@@ -273,7 +273,9 @@ static void explain(const digest *d, FILE *out)
                 "Learning"},
         {"QWEM", "Closed-Form Training Dynamics Reveal Learned Features and Linear Structure in "
                  "Word2Vec-like Models"},
-        {"NTP", "On the Geometry of Semantics in Next-token Prediction"},
+        {"NTP",
+         "Geometry of Semantics in Next-Token Prediction: How Optimization Implicitly Organizes "
+         "Linguistic Representations"},
         {"cospec", "statements of this project"}};
     bool used[sizeof papers / sizeof *papers] = {false}, has[VERDICTS] = {false};
     for (int i = 0; i < CS_THEOREMS; ++i) {
