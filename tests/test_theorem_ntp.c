@@ -34,3 +34,16 @@ TEST(no_order_between_equal_forms)
     assert_true(s->verdict != CS_FAIL && s->lhs < 1e-4 && detail_of(s, "cosine") > 1 - 1e-8);
     cs_statements_free(&report.statements);
 }
+
+/* With two tokens there is one centred direction. */
+TEST(no_order_of_one_direction)
+{
+    int64_t ptr[] = {0, 1, 2};
+    int32_t col[] = {0, 1};
+    double val[] = {3, 1};
+    const cs_labelled m = {.a = {2, 2, ptr, col, val, true, false}};
+    cs_theorem_report report = {0};
+    OK(cs_entry_ntp.run[CS_ON_MATRIX](&(cs_theorem_input){.matrix = &m, .name = "m"}, &report));
+    assert_int_equal(report.statements.count, 2);
+    cs_statements_free(&report.statements);
+}

@@ -105,3 +105,19 @@ TEST(example_holds)
     assert_true(s->lhs > 0.5 && s->rhs < 3);
     cs_statements_free(&report.statements);
 }
+
+/* Equal eigenvalues: M* of three tokens without a common neighbour is 3, 3 and -3. */
+TEST(equal_eigenvalues)
+{
+    int64_t ptr[] = {0, 1, 2, 3};
+    int32_t col[] = {0, 1, 2};
+    double val[] = {1, 1, 1};
+    const cs_labelled m = {.a = {3, 3, ptr, col, val, true, false}};
+    cs_theorem_report report = {0};
+    OK(cs_entry_qwem.run[CS_ON_MATRIX](&(cs_theorem_input){.matrix = &m, .name = "m"}, &report));
+    assert_int_equal(report.statements.count, 4); /* there is no order */
+    assert_each(i, 0, 4,
+                report.statements.item[i].verdict == CS_PASS &&
+                    isfinite(report.statements.item[i].error));
+    cs_statements_free(&report.statements);
+}

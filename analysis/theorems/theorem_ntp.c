@@ -372,16 +372,10 @@ static void state_support(const ntp *q, cs_statements *out)
     if (s && s->verdict == CS_FAIL) cs_statement_withhold(s);
 }
 
-/* Whether A_c is a multiple of the support form: then there is no order to distinguish. */
-static bool same_forms(const ntp *q)
-{
-    const double a = cs_dense_squares(&q->centred), b = cs_dense_squares(&q->form);
-    return cs_inner(q->n * q->v, q->centred.data, q->form.data) >= (1 - 1e-12) * sqrt(a * b);
-}
-
 static void state_order(const ntp *q, cs_statements *out)
 {
-    if (same_forms(q)) return;
+    /* the leading directions of both are the same */
+    if (fabs(q->early_support - q->early_form) <= RESOLVED) return;
     cs_statement *s = cs_statements_claim(
         out,
         &(cs_claim){"ntp-order", CS_PRINTED, CS_RELATION_AT_MOST,

@@ -130,7 +130,8 @@ static cs_status choose_width(qwem *q)
     q->next = next_value(q, d);
     q->gap = q->lambda[d - 1] - q->next;
     for (int64_t k = 0; k + 1 < d; ++k) {
-        q->gap = fmin(q->gap, q->lambda[k] - q->lambda[k + 1]);
+        const double gap = q->lambda[k] - q->lambda[k + 1];
+        q->gap = gap > EQUAL * q->lambda[0] ? fmin(q->gap, gap) : q->gap;
     }
     q->s = START * q->lambda[d - 1];
     q->problem = (cs_qwem_problem){
@@ -370,13 +371,21 @@ static void state_orders(const qwem *q, cs_statements *out)
                         CS_QWEM_ORDERED * q->s < q->lambda[q->problem.width - 1], q->s);
 }
 
+/* Two values of M*, the one for v_1..v_d: then all angles fall at one rate. */
+static bool one_rate(const qwem *q)
+{
+    const double slack = EQUAL * q->lambda[0], last = q->lambda[q->vectors.cols - 1];
+    const double least = q->vectors.cols < q->m.rows ? fmin(last, 0) : last;
+    return q->lambda[0] - q->lambda[q->problem.width - 1] <= slack && q->next - least <= slack;
+}
+
 static void state_subspace(const qwem *q, cs_statements *out)
 {
     const double u = (double)q->m.rows * DBL_EPSILON,
                  rate = q->lambda[q->problem.width - 1] - q->next;
     cs_claim claim = {.id = "qwem-subspace",
                       .form = CS_CORRECTED,
-                      .relation = CS_RELATION_AT_MOST,
+                      .relation = one_rate(q) ? CS_RELATION_EQUAL : CS_RELATION_AT_MOST,
                       .text = "||tan angle(W(t), v_1..v_d)|| <= e^(-(lambda_d - lambda_(d+1)) t) "
                               "||tan angle(W(0), v_1..v_d)|| (the t with the largest ratio)",
                       .input = q->name};
