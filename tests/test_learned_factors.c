@@ -1,6 +1,6 @@
 /* Learned factors against the SVD: the optimum put in by hand is recognised, anything else is
  * above it, and the angles stay under what the excess allows. */
-#include "analysis/trained/learned_factors.h"
+#include "analysis/trained/learned_modes.h"
 #include "statement_support.h"
 
 static cs_toy toy_of(cs_objective_kind kind)
@@ -192,6 +192,45 @@ TEST(the_optimum_is_the_minimum)
         assert_true(fabs(l.minimum + factor * factor / 4 * sum) < 1e-12);
         assert_true(i >= 2 || fabs(l.minimum + factor * factor / 4 * 3) < 1e-12);
     }
+}
+
+/* Every mode has the share 1 at the optimum and its part of the energy; half of W' has half of the
+ * share and the same energy; a mode of equal values is not cut. */
+TEST(modes_of_the_optimum)
+{
+    for (int i = 0; i < 4; ++i) {
+        cs_toy toy = toy_of(i < 2 ? CS_OBJ_MASKED : CS_OBJ_DIVERSE_AR);
+        const double factor = i % 2 ? 1 : 2;
+        const int64_t width = i < 2 ? 3 : 6;
+        CS_AUTO_BY(close_world, world) w = {0};
+        CS_AUTO(cs_dense) f = {0}, o = {0};
+        cs_learned_mode mode[64];
+        int64_t count = 0;
+        open_world(&toy, &w);
+        assert_true(w.target.spectrum.k <= 64);
+        OK(optimum(&w.target, width, factor, &f, &o));
+        stretch(&f, &o);
+        OK(cs_learned_modes_of(&w.target, &f, &o, factor, width, mode, &count));
+        assert_int_equal(count, i < 2 ? 1 : 2); /* three ones, and three of another value */
+        assert_each(k, 0, count, mode[k].count == 3 && fabs(mode[k].share - 1) < 1e-12);
+        double square = SUM(k, 0, count, 3 * mode[k].sigma * mode[k].sigma);
+        assert_each(k, 0, count,
+                    fabs(mode[k].energy - 3 * mode[k].sigma * mode[k].sigma / square) < 1e-12);
+        for (int64_t j = 0; j < o.rows * o.cols; ++j) {
+            o.data[j] /= 2;
+        }
+        const double energy = mode[0].energy;
+        OK(cs_learned_modes_of(&w.target, &f, &o, factor, 1, mode, &count));
+        assert_true(count == 1 && mode[0].count == 3 && fabs(mode[0].share - 0.5) < 1e-12 &&
+                    fabs(mode[0].energy - energy) < 1e-12);
+    }
+}
+
+TEST(measured_steps)
+{
+    assert_true(cs_learned_step(1, 3000) && cs_learned_step(2999, 2999));
+    assert_true(cs_learned_step(100, 3000) && !cs_learned_step(101, 3000));
+    assert_int_equal((int)SUM(step, 101, 1001, cs_learned_step(step, 3000)), 10);
 }
 
 static void disturb(cs_dense *x, double by, cs_rng *rng)

@@ -33,6 +33,7 @@ typedef struct {
     const cs_labelled *matrix;
     const char *name;
     const cs_spectrum *leading;
+    const int64_t *row_column; /* column that each row is, -1 for none; NULL: row i is column i */
 
     /* a corpus, with the options of its sequences; or models on its documents `keep` */
     const cs_cooc_options *build;
@@ -88,10 +89,12 @@ typedef struct {
     cs_theorem_run run[CS_THEOREM_INPUTS]; /* on nothing: on built-in examples, with the others */
     const char *file, *key;                /* its table, and the array of its rows in a record */
     cs_view view;
+    const char *course_file; /* a second table, of the same record; NULL: none */
+    cs_view course;
 } cs_theorem;
 
 /* Largest number of nonzeros of a toy matrix that is evaluated as a whole. */
 #define CS_THEOREM_TOY_ENTRIES (1 << 22)
 
 extern const cs_theorem cs_entry_22, cs_entry_31, cs_entry_41, cs_entry_42, cs_entry_43,
-    cs_entry_refinement, cs_entry_feedback, cs_entry_query_position;
+    cs_entry_refinement, cs_entry_feedback, cs_entry_query_position, cs_entry_qwem, cs_entry_ntp;

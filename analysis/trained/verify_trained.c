@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/trained/learned_factors.h"
+#include "analysis/trained/learned_modes.h"
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -140,10 +140,40 @@ static cs_status read_features(const cs_trained *t, cs_model *model, cs_dense *f
     return status;
 }
 
-/* A head a feature: with all features in one head, a single attention pattern has to serve them
+/* A head for each feature: with all features in one head, a single attention pattern has to serve them
  * all, and training converges to minima without the smallest singular direction (seen with
  * diverse-ar and group-ar for most seeds); a feature that has its own leaves them. */
-static cs_status trained_linear(const cs_trained *t, double factor, cs_dense *f, cs_dense *w)
+static cs_status linear_factors(const cs_trained *t, cs_model *model, cs_dense *f, cs_dense *w)
+{
+    cs_status status = read_features(t, model, f);
+    return status == CS_OK ? read_rows(&model->params, "output.weight", t->contexts.a.cols,
+                                       t->contexts.target, w)
+                           : status;
+}
+
+/* The course of training, measured between two steps. */
+typedef struct {
+    const cs_trained *t;
+    cs_model *model;
+    double factor;
+    cs_item *order;
+    cs_status status;
+} course;
+
+static void measure_step(void *ctx, const char *stage, int64_t step, int64_t steps)
+{
+    course *c = ctx;
+    CS_AUTO(cs_dense) f = {0}, w = {0};
+    (void)stage;
+    if (c->status == CS_OK && cs_learned_step(step, steps)) {
+        c->status = linear_factors(c->t, c->model, &f, &w);
+        if (c->status == CS_OK)
+            c->status = cs_learned_modes_record(&c->t->target, &f, &w, c->factor, step, c->order);
+    }
+}
+
+static cs_status trained_linear(const cs_trained *t, double factor, cs_item *order, cs_dense *f,
+                                cs_dense *w)
 {
     CS_AUTO(cs_model) model = {0};
     cs_train_options o = recipe(t);
@@ -157,11 +187,11 @@ static cs_status trained_linear(const cs_trained *t, double factor, cs_dense *f,
     o.loss = CS_LOSS_SPECTRAL;
     o.spectral_factor = factor;
     o.rate.learning_rate = 0.02;
+    course measured = {.t = t, .model = &model, .factor = factor, .order = order};
+    o.progress = &(cs_progress){measure_step, &measured};
     cs_status status = train(t, &config, &o, &model);
-    if (status == CS_OK && (status = read_features(t, &model, f)) == CS_OK)
-        status =
-            read_rows(&model.params, "output.weight", t->contexts.a.cols, t->contexts.target, w);
-    return status;
+    if (status == CS_OK) status = measured.status;
+    return status == CS_OK ? linear_factors(t, &model, f, w) : status;
 }
 
 /* --- the free table ----------------------------------------------------------------------------*/
@@ -262,7 +292,14 @@ static cs_status table_step(const cs_trained *t, table *m, int64_t step)
     return status;
 }
 
-static cs_status trained_table(const cs_trained *t, double factor, cs_dense *f, cs_dense *w)
+static cs_status table_factors(const cs_trained *t, const table *m, cs_dense *f, cs_dense *w)
+{
+    cs_status status = read_rows(&m->params, "context", t->contexts.a.rows, NULL, f);
+    return status == CS_OK ? read_rows(&m->params, "output", t->contexts.a.cols, NULL, w) : status;
+}
+
+static cs_status trained_table(const cs_trained *t, double factor, cs_item *order, cs_dense *f,
+                               cs_dense *w)
 {
     CS_AUTO(table) m = {0};
     cs_status status = table_build(t, factor, &m);
@@ -270,12 +307,14 @@ static cs_status trained_table(const cs_trained *t, double factor, cs_dense *f, 
     for (int64_t step = 1; status == CS_OK && step <= t->options->steps; ++step) {
         status = cs_interrupted() ? cs_fail(CS_ERR_INTERRUPT, "interrupted") : CS_OK;
         if (status == CS_OK) status = table_step(t, &m, step);
+        if (status == CS_OK && cs_learned_step(step, t->options->steps)) {
+            CS_AUTO(cs_dense) now_f = {0}, now_w = {0};
+            status = table_factors(t, &m, &now_f, &now_w);
+            if (status == CS_OK)
+                status = cs_learned_modes_record(&t->target, &now_f, &now_w, factor, step, order);
+        }
     }
-    if (status == CS_OK &&
-        (status = read_rows(&m.params, "context", t->contexts.a.rows, NULL, f)) == CS_OK) {
-        status = read_rows(&m.params, "output", t->contexts.a.cols, NULL, w);
-    }
-    return status;
+    return status == CS_OK ? table_factors(t, &m, f, w) : status;
 }
 
 /* --- a Transformer under cross-entropy ---------------------------------------------------------*/
@@ -461,11 +500,9 @@ static cs_item *start_row(cs_item *rows, const cs_trained *t, const char *model)
     return row;
 }
 
-static void factors_row(const cs_trained *t, const char *model, const cs_learned *l,
-                        const cs_linear_reach *reach, cs_item *rows)
+static void factors_row(const cs_learned *l, const cs_linear_reach *reach, cs_item *row)
 {
     const double half2 = l->factor * l->factor / 4;
-    cs_item *row = start_row(rows, t, model);
     CS_ITEM_FIELDS(row, l, width, t, loss, excess, distance);
     cs_item_real(row, "optimum", l->minimum);
     cs_item_real(row, "excess_share", l->excess / -l->minimum);
@@ -477,19 +514,22 @@ static void factors_row(const cs_trained *t, const char *model, const cs_learned
 
 /* --- the audits --------------------------------------------------------------------------------*/
 
-typedef cs_status (*trainer)(const cs_trained *t, double factor, cs_dense *f, cs_dense *w);
+/* Factors at the end, and rows of cs_learned_modes_record on the way. */
+typedef cs_status (*trainer)(const cs_trained *t, double factor, cs_item *order, cs_dense *f,
+                             cs_dense *w);
 
 static cs_status spectral(const cs_trained *t, trainer make, const char *model, double factor,
                           const cs_linear_reach *reach, cs_theorem_report *report)
 {
     CS_AUTO(cs_dense) f = {0}, w = {0};
     CS_AUTO(cs_learned) learned = {0};
-    cs_status status = make(t, factor, &f, &w);
+    cs_item *row = start_row(report->rows, t, model);
+    cs_status status = make(t, factor, cs_item_array(row, "~order"), &f, &w);
     if (status == CS_OK &&
         (status = cs_learned_of(&t->target, &f, &w, factor, 1, &learned)) == CS_OK &&
         (status = cs_learned_state(&learned, model, t->input, reach, ANGLE, &report->statements)) ==
             CS_OK) {
-        factors_row(t, model, &learned, reach, report->rows);
+        factors_row(&learned, reach, row);
     }
     return status;
 }
@@ -546,4 +586,7 @@ const cs_theorem cs_entry_trained = {
     .file = "trained.csv",
     .key = "~trained",
     .view = {"~trained[]", "input model documents width t loss se optimum excess excess_share "
-                           "distance left_angle right_angle uniform quadratic"}};
+                           "distance left_angle right_angle uniform quadratic"},
+    .course_file = "order.csv",
+    .course = {"~trained[].~order[]",
+               "input=^input model=^model step mode sigma count share energy"}};

@@ -27,7 +27,8 @@ static const cs_opt verify_options[] = {
      "4.1: features t = 1..K. Default: all if the smaller side has at most 512, else 64.", false},
     CS_INT("rotations", "N", "20", 1, 1e6,
            "4.1: number of random rotations of each degenerate singular space."),
-    CS_INT("features", "T", "4", 1, 1e4, "3.1: columns of the random f and W."),
+    CS_INT("features", "T", "4", 1, 1e4,
+           "3.1: columns of the random f and W. qwem, ntp: most directions."),
     CS_INT("trials", "N", "5", 2, 1e6, "3.1: number of random pairs f, W."),
     CS_INT("width", "D", NULL, 1, 1e4,
            "trained: features of the spectral models. Default: the largest number up to 16 at "
@@ -270,6 +271,11 @@ static void explain(const digest *d, FILE *out)
         {"MAE-LM", "Representation Deficiency in Masked Language Modeling"},
         {"GVP", "Bridging Autoregressive and Masked Modeling for Enhanced Visual Representation "
                 "Learning"},
+        {"QWEM", "Closed-Form Training Dynamics Reveal Learned Features and Linear Structure in "
+                 "Word2Vec-like Models"},
+        {"NTP",
+         "Geometry of Semantics in Next-Token Prediction: How Optimization Implicitly Organizes "
+         "Linguistic Representations"},
         {"cospec", "statements of this project"}};
     bool used[sizeof papers / sizeof *papers] = {false}, has[VERDICTS] = {false};
     for (int i = 0; i < CS_THEOREMS; ++i) {
@@ -368,7 +374,8 @@ static cs_status choose(cs_verify *v)
         const cs_theorem *t = cs_theorem_list[i];
         char why[32];
         (void)snprintf(why, sizeof why, "needs verify %s", t->id);
-        if (t->apart && !v->chosen[i]) status = cs_args_refuse(v->args, t->options, why);
+        if (t->apart && t->options && !v->chosen[i])
+            status = cs_args_refuse(v->args, t->options, why);
     }
     return known ? status
                  : cs_fail(CS_ERR_USAGE, "unknown theorem '%s' (%s)%s", name, text,
@@ -395,6 +402,9 @@ static cs_status show(cs_verify *v)
     for (int i = 0; status == CS_OK && i < CS_THEOREMS; ++i) {
         if (v->rows[i])
             status = cs_output_csv(v->args, cs_theorem_list[i]->file, &cs_theorem_list[i]->view);
+        if (status == CS_OK && v->rows[i] && cs_theorem_list[i]->course_file)
+            status = cs_output_csv(v->args, cs_theorem_list[i]->course_file,
+                                   &cs_theorem_list[i]->course);
     }
     if (status == CS_OK && v->probed)
         status = cs_output_csv(v->args, "probe.csv", &cs_spectral_probe_view);
@@ -495,8 +505,9 @@ static cs_status run_verify(cs_args *args)
     status = evaluate(&v);
     if (status == CS_OK) status = show(&v);
     if (status == CS_OK && v.all)
-        cs_output_note(args, "not among all: refinement (it needs a corpus) and trained (it takes "
-                             "some seconds)");
+        cs_output_note(args,
+                       "not among all: refinement (it needs a corpus), qwem and ntp (about other "
+                       "forms) and trained (it takes some seconds)");
     if (status == CS_OK) status = cs_verdicts_report(args, &v.report.statements);
     cs_statements_free(&v.report.statements);
     return status;
@@ -506,12 +517,14 @@ const cs_command cs_cmd_verify = {
     .name = "verify",
     .help = &cs_help_verify,
 
-    .positional = "[2.2|3.1|4.1|4.2|4.3|refinement|feedback|query-position|trained|all]",
+    .positional = "[2.2|3.1|4.1|4.2|4.3|refinement|feedback|query-position|qwem|ntp|trained|all]",
     .main = "list objective classes length tokens matrix model corpus mask-ratio output",
     .groups = verify_groups,
     .run = run_verify,
     .files = "statements.json statements.csv theorem41_curve.csv theorem42.csv "
-             "theorem43_curve.csv refinement.csv trained.csv probe.csv theorems.json theorems.csv",
+             "theorem43_curve.csv refinement.csv qwem.csv ntp.csv trained.csv order.csv probe.csv "
+             "theorems.json "
+             "theorems.csv",
     .without = "dry-run",
     .shown = "id form paper verdict lhs relation rhs input statement takes",
     .digest = print_digest,

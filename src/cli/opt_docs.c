@@ -73,6 +73,14 @@ static void option_form(const cs_opt *o, char *form, size_t size)
                    o->kind == CS_OPT_FLAG ? "" : shown_argument(o));
 }
 
+/* Characters of a word that a line takes: all, or up to the last '|' if it is longer than a line. */
+static size_t part_of_word(const char *text, size_t word, int indent)
+{
+    const size_t most = (size_t)(WIDTH - indent);
+    const char *bar = word > most ? memrchr(text, '|', most) : NULL;
+    return bar ? (size_t)(bar - text) + 1 : word;
+}
+
 /* Words of text[0..length-1] from column `column` on, later lines indented. */
 static void wrap(FILE *out, const char *text, size_t length, int column, int indent)
 {
@@ -83,6 +91,7 @@ static void wrap(FILE *out, const char *text, size_t length, int column, int ind
         while (text + word < end && text[word] != ' ' && text[word] != '\n') {
             ++word;
         }
+        word = part_of_word(text, word, indent);
         if (word > 0) {
             if (!first && column + 1 + (int)word > WIDTH) {
                 (void)fprintf(out, "\n%*s", indent, "");
@@ -96,7 +105,7 @@ static void wrap(FILE *out, const char *text, size_t length, int column, int ind
             first = false;
         }
         text += word;
-        text += text < end;
+        text += text < end && (*text == ' ' || *text == '\n');
     }
     (void)fputc('\n', out);
 }

@@ -208,9 +208,14 @@ static cs_status verify_store(cs_verify *v, const char *path)
 {
     CS_AUTO(cs_cooc_store) store = {0};
     const bool language = cs_args_language(v->args);
+    CS_AUTO_FREE int64_t *row_token = NULL;
+    const cs_csr *a = &store.cooc.matrix.a;
     cs_status status = cs_cooc_read(path, &store);
     if (status == CS_OK) status = cs_output_input(v->args, path);
+    if (status == CS_OK) status = cs_cooc_row_tokens(path, a->rows, a->cols, &row_token);
+    v->input.row_column = row_token;
     if (status == CS_OK && !language) status = on_matrix(v, &store.cooc.matrix, path, &store);
+    v->input.row_column = NULL;
     v->input.corpus = &store.corpus;
     v->input.build = &store.options;
     v->input.name = path;
@@ -232,7 +237,10 @@ static cs_status verify_file(cs_verify *v, const char *path)
         if (status == CS_OK) status = cs_output_input(v->args, labels);
     }
     if (status == CS_OK) status = cs_blame(cs_csr_check_rows(&m.a, &rows, true), "%s", path);
-    return status == CS_OK ? on_matrix(v, &m, path, NULL) : status;
+    v->input.row_column = rows.row;
+    if (status == CS_OK) status = on_matrix(v, &m, path, NULL);
+    v->input.row_column = NULL;
+    return status;
 }
 
 cs_status cs_verify_matrix(cs_verify *v, const char *path)

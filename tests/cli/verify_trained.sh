@@ -27,6 +27,19 @@ test_out_of_reach() {
         grep -q '^trained-reach,corrected,PASS' out && ! grep -q ',corrected,FAIL' out
 }
 
+# Modes pass half of their optimum in the order of their singular values, in every model and objective.
+test_order_of_learning() {
+    for o in diverse-ar variable-masked 'group-ar --t 2'; do
+        # shellcheck disable=SC2086 # options
+        "$COSPEC" verify trained --classes 2 --length 4 --tokens 2 --steps 300 --width 8 --objective $o -o o --force > out 2> err
+        awk -F, 'NR == 1 { for (i = 1; i <= NF; ++i) at[$i] = i - NF; next }
+            { m = $(NF + at["model"]); k = $(NF + at["mode"]); seen[m] = k > seen[m] ? k : seen[m] }
+            $(NF + at["share"]) >= .5 && !((m, k) in half) { half[m, k] = $(NF + at["step"]) }
+            END { for (m in seen) { ++n; for (k = 2; k <= seen[m]; ++k) { ++pairs; if (half[m, k] <= half[m, k - 1]) bad = 1 } } exit bad || n != 3 || pairs < 3 }' o/order.csv ||
+            { fail "$o: $(tail -n 3 o/order.csv)"; return 1; }
+    done
+}
+
 test_short_training() {
     steps=2
     exits 4 trained --objective ar --csv && grep -q '^trained-angle,corrected,INCONCLUSIVE' out && ! grep -q ',corrected,FAIL' out

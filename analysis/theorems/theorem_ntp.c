@@ -1,0 +1,456 @@
+/* Geometry of next-token prediction (Zhao and Thrampoulidis 2025): with a free vector for each
+ * context, cross-entropy and vanishing weight decay, the centred logits have the singular vectors of
+ * the support form, leading directions first.
+ *
+ *   f(H, W) = sum_x p(x) (log sum_y e^(L(x, y)) - sum_y P(y | x) L(x, y)) + decay/2 (|H|^2 + |W|^2)
+ *
+ * with logits L = H W^T for contexts x and tokens y, widths min(contexts, tokens). Logits are
+ * centred over tokens; the support form is 1[seen] - (number of seen tokens of x) / V.
+ *
+ * At a minimum H^T H = W^T W: the derivatives give decay (H^T H - W^T W) = H^T g_H - g_W^T W = 0. So
+ * W = V sqrt(S) R and H = U sqrt(S) R for the singular value decomposition of L and a rotation R.
+ *
+ * From a small start L is 0 to first order, so that dH/dt = A_c W and dW/dt = A_c^T H with
+ *
+ *   A_c(x, y) = a(x, y) - p(x) / V.
+ *
+ * What is learned first is thus the leading direction of A_c, which has the probabilities; the support
+ * form has none. The two agree where all seen tokens of all contexts are equally likely.
+ *
+ * Minimised by L-BFGS, each weight decay from the result of the one before. Limit: MOST_WORK. */
+#include "analysis/theorems/registry.h"
+
+#include <lbfgs.h>
+#include <math.h>
+#include <string.h>
+
+#include "analysis/measures/similarity.h"
+#include "analysis/theorems/theorem_31.h"
+#include "base/auto.h"
+#include "base/ints.h"
+#include "base/rng.h"
+#include "base/threads.h"
+#include "base/vector_ops.h"
+
+enum { MOST_WORK = 1 << 20, MOST_ITERATIONS = 4000, DECAYS = 5, DEFAULT_FEATURES = 4 };
+enum { CONTEXTS = 12, TOKENS = 10, CLASSES = 3 };
+static const double DECAY[DECAYS] = {1e-2, 1e-3, 1e-4, 1e-5, 1e-6};
+static const double GAP = 0.05; /* of singular values that are distinguished, / sigma_1 */
+static const double BALANCE = 1e-3;
+static const double SMALL = 1e-9;    /* scale of the start */
+static const double EARLY = 1e-3;    /* norm of the logits at which early directions are read */
+static const double RESOLVED = 1e-6; /* radians */
+
+/* Results at one weight decay. */
+typedef struct {
+    double loss, norm, cosine, left, right, imbalance;
+} ntp_point;
+
+typedef struct {
+    cs_pool pool;
+    cs_31_problem a;
+    cs_spectrum support;
+    const char *name;
+    int64_t n, v, d, t;
+    cs_dense joint, centred, form; /* a, A_c and the support form */
+    cs_dense logits, work, u, vt;
+    double *x, *gradient, *sigma, decay;
+    double early_form, early_support; /* angles of the first direction */
+    ntp_point point[DECAYS];
+    cs_status status; /* of the last evaluation */
+} ntp;
+
+static void ntp_free(ntp *q)
+{
+    cs_31_problem_free(&q->a);
+    cs_spectrum_free(&q->support);
+    cs_pool_free(&q->pool);
+}
+
+/* --- the model -------------------------------------------------------------------------------- */
+
+/* H and W in an array of variables. */
+static void factors(const ntp *q, double *x, cs_dense *h, cs_dense *w)
+{
+    *h = (cs_dense){q->n, q->d, q->n, x};
+    *w = (cs_dense){q->v, q->d, q->v, x + q->n * q->d};
+}
+
+/* work = p softmax(L) - a; returns the cross-entropy. */
+static double softmax_rows(ntp *q)
+{
+    double loss = 0;
+    for (int64_t i = 0; i < q->n; ++i) {
+        const double p = q->a.root_row[i] * q->a.root_row[i];
+        double most = -INFINITY, sum = 0;
+        for (int64_t j = 0; j < q->v; ++j) {
+            most = fmax(most, q->logits.data[i + j * q->n]);
+        }
+        for (int64_t j = 0; j < q->v; ++j) {
+            q->work.data[i + j * q->n] = exp(q->logits.data[i + j * q->n] - most);
+            sum += q->work.data[i + j * q->n];
+        }
+        loss += p * (most + log(sum));
+        for (int64_t j = 0; j < q->v; ++j) {
+            const double joint = q->joint.data[i + j * q->n];
+            loss -= joint * q->logits.data[i + j * q->n];
+            q->work.data[i + j * q->n] = p * q->work.data[i + j * q->n] / sum - joint;
+        }
+    }
+    return loss;
+}
+
+/* f and its gradient. */
+static double evaluate(ntp *q, double *x, double *gradient, double *cross_entropy)
+{
+    cs_dense h, w, gh, gw;
+    const int64_t all = (q->n + q->v) * q->d;
+    factors(q, x, &h, &w);
+    factors(q, gradient, &gh, &gw);
+    cs_status status = cs_gemm(false, true, 1, &h, &w, 0, &q->logits);
+    *cross_entropy = softmax_rows(q);
+    memcpy(gradient, x, (size_t)all * sizeof *x);
+    if (status == CS_OK) status = cs_gemm(false, false, 1, &q->work, &w, q->decay, &gh);
+    if (status == CS_OK) status = cs_gemm(true, false, 1, &q->work, &h, q->decay, &gw);
+    if (q->status == CS_OK) q->status = status;
+    return *cross_entropy + q->decay / 2 * cs_inner(all, x, x);
+}
+
+static lbfgsfloatval_t on_evaluate(void *ctx, const lbfgsfloatval_t *x, lbfgsfloatval_t *g, int n,
+                                   lbfgsfloatval_t step)
+{
+    ntp *q = ctx;
+    double loss = 0;
+    (void)step;
+    memcpy(q->x, x, (size_t)n * sizeof *x);
+    return evaluate(q, q->x, g, &loss);
+}
+
+static int on_progress(void *ctx, const lbfgsfloatval_t *x, const lbfgsfloatval_t *g,
+                       lbfgsfloatval_t f, lbfgsfloatval_t x_norm, lbfgsfloatval_t g_norm,
+                       lbfgsfloatval_t step, int n, int k, int evaluations)
+{
+    (void)x, (void)g, (void)f, (void)x_norm, (void)g_norm, (void)step, (void)n, (void)k;
+    (void)evaluations;
+    return ((const ntp *)ctx)->status != CS_OK || cs_interrupted();
+}
+
+static cs_status minimise(ntp *q)
+{
+    const int all = (int)((q->n + q->v) * q->d);
+    lbfgs_parameter_t parameters;
+    lbfgs_parameter_init(&parameters);
+    parameters.m = 20;
+    parameters.epsilon = 1e-10;
+    parameters.max_iterations = MOST_ITERATIONS;
+    lbfgsfloatval_t *x = lbfgs_malloc(all);
+    if (!x) return cs_fail(CS_ERR_MEMORY, "out of memory for %d variables", all);
+    memcpy(x, q->x, (size_t)all * sizeof *x);
+    /* a line search that finds nothing better is at the precision of f */
+    const int code = lbfgs(all, x, NULL, on_evaluate, on_progress, q, &parameters);
+    memcpy(q->x, x, (size_t)all * sizeof *x);
+    lbfgs_free(x);
+    if (code == LBFGSERR_OUTOFMEMORY)
+        return cs_fail(CS_ERR_MEMORY, "L-BFGS of %d variables: out of memory", all);
+    return cs_interrupted() ? cs_fail(CS_ERR_INTERRUPT, "interrupted") : q->status;
+}
+
+/* --- measures --------------------------------------------------------------------------------- */
+
+/* Centres the logits over tokens. */
+static void centre(ntp *q)
+{
+    for (int64_t i = 0; i < q->n; ++i) {
+        double sum = 0;
+        for (int64_t j = 0; j < q->v; ++j) {
+            sum += q->logits.data[i + j * q->n];
+        }
+        for (int64_t j = 0; j < q->v; ++j) {
+            q->logits.data[i + j * q->n] -= sum / (double)q->v;
+        }
+    }
+}
+
+/* Singular vectors of a matrix of contexts and tokens, into u, vt and sigma. */
+static cs_status decompose(ntp *q, const cs_dense *a)
+{
+    cs_dense_copy(a, &q->work);
+    return cs_dense_svd(&q->work, q->sigma, &q->u, &q->vt);
+}
+
+/* The first `count` right vectors as columns. */
+static cs_dense right_vectors(const ntp *q, int64_t count, cs_pool *pool)
+{
+    cs_dense v = cs_dense_in(pool, q->v, count);
+    for (int64_t k = 0; v.data && k < count; ++k) {
+        for (int64_t j = 0; j < q->v; ++j) {
+            v.data[j + k * v.ld] = q->vt.data[k + j * q->vt.ld];
+        }
+    }
+    return v;
+}
+
+static cs_status largest_angle(const cs_dense *a, const cs_dense *b, double *out)
+{
+    const int64_t count = cs_least(a->cols, b->cols);
+    CS_AUTO_FREE double *angle = cs_alloc(count, sizeof *angle);
+    cs_status status = angle ? cs_principal_angles(a, b, angle) : CS_ERR_MEMORY;
+    if (status == CS_OK) *out = angle[count - 1];
+    return status;
+}
+
+/* Angles of the leading t singular vectors of the centred logits to the support form. */
+static cs_status measure(ntp *q, ntp_point *out)
+{
+    cs_dense h, w;
+    CS_AUTO(cs_pool) pool = {0};
+    evaluate(q, q->x, q->gradient, &out->loss);
+    factors(q, q->x, &h, &w);
+    centre(q);
+    out->norm = sqrt(cs_dense_squares(&q->logits));
+    out->cosine = cs_inner(q->n * q->v, q->logits.data, q->form.data) /
+                  (out->norm * sqrt(cs_dense_squares(&q->form)));
+    cs_dense gram_h = cs_dense_in(&pool, q->d, q->d), gram_w = cs_dense_in(&pool, q->d, q->d);
+    cs_status status = q->status != CS_OK ? q->status : decompose(q, &q->logits);
+    const cs_dense right = right_vectors(q, q->t, &pool);
+    if (status == CS_OK) status = pool.status;
+    const cs_dense left = cs_dense_columns(&q->u, 0, q->t);
+    const cs_dense form_u = cs_dense_columns(&q->support.u, 0, q->t);
+    const cs_dense form_v = cs_dense_columns(&q->support.v, 0, q->t);
+    if (status == CS_OK) status = largest_angle(&left, &form_u, &out->left);
+    if (status == CS_OK) status = largest_angle(&right, &form_v, &out->right);
+    if (status == CS_OK) status = cs_gemm(true, false, 1, &w, &w, 0, &gram_w);
+    if (status == CS_OK) status = cs_gemm(true, false, 1, &h, &h, 0, &gram_h);
+    if (status != CS_OK) return status;
+    const double size = sqrt(cs_dense_squares(&gram_w));
+    cs_add_multiple(q->d * q->d, -1, gram_h.data, gram_w.data);
+    out->imbalance = sqrt(cs_dense_squares(&gram_w)) / size;
+    return CS_OK;
+}
+
+static void start_at(ntp *q, uint64_t seed, double scale)
+{
+    cs_rng rng = cs_rng_at(seed, CS_STREAM_AUDIT, 1);
+    for (int64_t i = 0; i < (q->n + q->v) * q->d; ++i) {
+        q->x[i] = scale * cs_rng_normal(&rng);
+    }
+}
+
+/* The angle of a vector to the leading singular vectors within GAP of the first. */
+static cs_status angle_to_first(const cs_dense *x, const cs_dense *vectors, const double *sigma,
+                                double *out)
+{
+    int64_t count = 1;
+    while (count < vectors->cols && sigma[count] > (1 - GAP) * sigma[0]) {
+        ++count;
+    }
+    const cs_dense first = cs_dense_columns(vectors, 0, count);
+    return largest_angle(x, &first, out);
+}
+
+/* Follows the gradient without weight decay from a small start to logits of norm EARLY. */
+static cs_status early_direction(ntp *q, uint64_t seed)
+{
+    CS_AUTO(cs_pool) pool = {0};
+    const int64_t all = (q->n + q->v) * q->d;
+    double loss = 0, norm = 0;
+    cs_status status = decompose(q, &q->centred);
+    const double step = 0.05 / q->sigma[0];
+    double *sigma = cs_pool_take(&pool, q->d, sizeof *sigma);
+    const cs_dense form = right_vectors(q, q->d, &pool);
+    if (status == CS_OK) status = pool.status;
+    if (status != CS_OK) return status;
+    memcpy(sigma, q->sigma, (size_t)q->d * sizeof *sigma);
+    start_at(q, seed, SMALL);
+    q->decay = 0;
+    for (int i = 0; norm < EARLY && i < MOST_ITERATIONS && q->status == CS_OK; ++i) {
+        evaluate(q, q->x, q->gradient, &loss);
+        norm = sqrt(cs_dense_squares(&q->logits));
+        cs_add_multiple(all, -step, q->gradient, q->x);
+    }
+    centre(q);
+    status = q->status != CS_OK ? q->status : decompose(q, &q->logits);
+    const cs_dense first = right_vectors(q, 1, &pool);
+    if (status == CS_OK) status = pool.status;
+    if (status == CS_OK) status = angle_to_first(&first, &form, sigma, &q->early_form);
+    return status == CS_OK
+               ? angle_to_first(&first, &q->support.v, q->support.sigma, &q->early_support)
+               : status;
+}
+
+/* --- the problem ------------------------------------------------------------------------------ */
+
+/* The largest t of at most `most` with a gap after it in the support form. */
+static int64_t choose_width(const cs_spectrum *s, int64_t most)
+{
+    int64_t t = 0;
+    for (int64_t k = 1; k <= cs_least(most, s->k); ++k) {
+        const double next = k < s->k ? s->sigma[k] : 0;
+        t = s->sigma[k - 1] - next >= GAP * s->sigma[0] ? k : t;
+    }
+    return t;
+}
+
+static void fill_matrices(ntp *q)
+{
+    for (int64_t i = 0; i < q->n; ++i) {
+        const double p = q->a.root_row[i] * q->a.root_row[i];
+        const double seen = (double)(q->a.a.ptr[i + 1] - q->a.a.ptr[i]);
+        for (int64_t j = 0; j < q->v; ++j) {
+            q->centred.data[i + j * q->n] = -p / (double)q->v;
+            q->form.data[i + j * q->n] = -seen / (double)q->v;
+        }
+        for (int64_t e = q->a.a.ptr[i]; e < q->a.a.ptr[i + 1]; ++e) {
+            const int64_t at = i + q->a.a.col[e] * q->n;
+            q->joint.data[at] = q->a.a.val[e];
+            q->centred.data[at] += q->a.a.val[e];
+            q->form.data[at] += 1;
+        }
+    }
+}
+
+static cs_status prepare(const cs_csr *a, const cs_theorem_input *in, ntp *q)
+{
+    CS_AUTO(cs_matrix_form) *form = NULL;
+    cs_spectrum_options o = in->spectrum ? *in->spectrum : (cs_spectrum_options){0};
+    cs_status status = cs_31_problem_of(a, &q->a);
+    if (status != CS_OK) return status;
+    q->n = q->a.a.rows;
+    q->v = q->a.a.cols;
+    q->d = cs_least(q->n, q->v);
+    if ((double)q->n * (double)q->v * (double)q->d > MOST_WORK) {
+        return cs_fail(CS_ERR_INPUT,
+                       "%s has %lld contexts and %lld tokens; verify ntp takes at most about 100 "
+                       "of each (cospec cooc --vocab)",
+                       q->name, (long long)q->n, (long long)q->v);
+    }
+    o.k = 0;
+    o.normalised = o.values_only = o.moment4 = o.eigenvalues = false;
+    status = cs_matrix_form_parse("support", &form);
+    o.form = form;
+    if (status == CS_OK) status = cs_spectrum_of(&q->a.a, &o, &q->support);
+    if (status == CS_OK) status = cs_spectrum_require(&q->support);
+    if (status != CS_OK) return status;
+    q->t = choose_width(&q->support, in->features > 0 ? in->features : DEFAULT_FEATURES);
+    if (q->t == 0) {
+        return cs_fail(CS_ERR_INPUT, "%s: no gap after the leading values of the support form",
+                       q->name);
+    }
+    cs_dense *const matrix[] = {&q->joint, &q->centred, &q->form, &q->logits, &q->work};
+    for (int i = 0; i < 5; ++i) {
+        *matrix[i] = cs_dense_in(&q->pool, q->n, q->v);
+    }
+    q->u = cs_dense_in(&q->pool, q->n, q->d);
+    q->vt = cs_dense_in(&q->pool, q->d, q->v);
+    q->sigma = cs_pool_take(&q->pool, q->d, sizeof *q->sigma);
+    q->x = cs_pool_take(&q->pool, (q->n + q->v) * q->d, sizeof *q->x);
+    q->gradient = cs_pool_take(&q->pool, (q->n + q->v) * q->d, sizeof *q->gradient);
+    if (q->pool.status == CS_OK) fill_matrices(q);
+    return q->pool.status;
+}
+
+/* --- statements ------------------------------------------------------------------------------- */
+
+static void state_support(const ntp *q, cs_statements *out)
+{
+    const ntp_point *last = &q->point[DECAYS - 1];
+    cs_statement *s = cs_statements_claim(
+        out, &(cs_claim){"ntp-support", CS_PRINTED, CS_RELATION_AT_MOST,
+                         "the right singular vectors of the centred logits come nearer to those of "
+                         "the support form: angle at weight decay 1e-6 <= angle at 1e-2 (radians)",
+                         q->name, last->right, q->point[0].right, RESOLVED});
+    cs_statement_reals(s, 3,
+                       (cs_detail[]){{"vectors", (double)q->t},
+                                     {"cosine", last->cosine},
+                                     {"left_angle", last->left}});
+    s = cs_statements_claim(
+        out, &(cs_claim){"ntp-balanced", CS_PRINTED, CS_RELATION_AT_MOST,
+                         "W = V sqrt(S) R and H = U sqrt(S) R: ||W^T W - H^T H|| / ||W^T W|| is at "
+                         "most .001 at weight decay 1e-4",
+                         q->name, q->point[2].imbalance, BALANCE, 1e-9});
+    /* training that is cut short disproves nothing */
+    if (s && s->verdict == CS_FAIL) cs_statement_withhold(s);
+}
+
+static void state_order(const ntp *q, cs_statements *out)
+{
+    /* the leading directions of both are the same */
+    if (fabs(q->early_support - q->early_form) <= RESOLVED) return;
+    cs_statement *s = cs_statements_claim(
+        out,
+        &(cs_claim){"ntp-order", CS_PRINTED, CS_RELATION_AT_MOST,
+                    "small start: what is learned first is the leading direction of the support "
+                    "form, not that of a - p / V (angles, radians)",
+                    q->name, q->early_support, q->early_form, RESOLVED});
+    cs_statement_real(s, "norm", EARLY);
+    s = cs_statements_claim(out,
+                            &(cs_claim){"ntp-order", CS_CORRECTED, CS_RELATION_AT_MOST,
+                                        "small start: it is that of a - p / V (angles, radians)",
+                                        q->name, q->early_form, q->early_support, RESOLVED});
+    /* the start was not small enough for the gap of a - p / V */
+    if (s && s->verdict == CS_FAIL) cs_statement_withhold(s);
+}
+
+static cs_status audit(const cs_csr *a, const char *name, const cs_theorem_input *in,
+                       cs_theorem_report *report)
+{
+    CS_AUTO(ntp) q = {.name = name};
+    cs_status status = prepare(a, in, &q);
+    if (status == CS_OK) status = early_direction(&q, in->seed);
+    if (status == CS_OK) start_at(&q, in->seed, 0.1);
+    for (int i = 0; i < DECAYS && status == CS_OK; ++i) {
+        q.decay = DECAY[i];
+        status = minimise(&q);
+        if (status == CS_OK) status = measure(&q, &q.point[i]);
+        if (status == CS_OK && report->rows) {
+            cs_item *row = cs_item_object(report->rows, NULL);
+            cs_item_text(row, "input", name);
+            cs_item_real(row, "weight_decay", DECAY[i]);
+            CS_ITEM_FIELDS(row, &q.point[i], loss, norm, cosine, left, right, imbalance);
+        }
+    }
+    if (status != CS_OK) return status;
+    state_support(&q, &report->statements);
+    state_order(&q, &report->statements);
+    return cs_statements_status(&report->statements);
+}
+
+static cs_status on_matrix(const cs_theorem_input *in, cs_theorem_report *report)
+{
+    return audit(&in->matrix->a, in->name, in, report);
+}
+
+/* Context i sees the tokens of its class, one that all see, and one at random; counts differ. */
+static cs_status on_nothing(const cs_theorem_input *in, cs_theorem_report *report)
+{
+    const int64_t first = report->statements.count;
+    CS_AUTO(cs_csr) a = {0};
+    cs_status status = cs_csr_init(&a, CONTEXTS, TOKENS, (int64_t)CONTEXTS * TOKENS);
+    for (int i = 0; status == CS_OK && i < CONTEXTS; ++i) {
+        a.ptr[i + 1] = a.ptr[i];
+        for (int j = 0; j < TOKENS; ++j) {
+            if (j % CLASSES == i % CLASSES || j == TOKENS - 1 || j == i * 7 % (TOKENS - 1)) {
+                a.col[a.ptr[i + 1]] = j;
+                a.val[a.ptr[i + 1]++] = 1 + (i + 2 * j) % 4;
+            }
+        }
+    }
+    if (status == CS_OK) status = audit(&a, "12 contexts of 3 classes and 10 tokens", in, report);
+    cs_statements_mark(&report->statements, first);
+    return status;
+}
+
+const cs_theorem cs_entry_ntp = {
+    .id = "ntp",
+    .about = "verify ntp is about a matrix of contexts and tokens",
+    .paper = "NTP",
+    .printed_words = "logits have the directions of the support",
+    .corrected_words = "those of the probabilities are learned first",
+    .printed = "free contexts, cross-entropy, weight decay -> 0: centred logits have the singular "
+               "vectors of the support form, leading directions first",
+    .corrected = "from a small start the leading direction of a - p / V is learned first",
+    .apart = true,
+    .run = {[CS_ON_MATRIX] = on_matrix, [CS_ON_NOTHING] = on_nothing},
+    .file = "ntp.csv",
+    .key = "~ntp",
+    .view = {"~ntp[]", "input weight_decay loss norm cosine left right imbalance"}};
