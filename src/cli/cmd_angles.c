@@ -1,5 +1,4 @@
 /* cospec angles: do two objectives span the same directions over the tokens? */
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -8,48 +7,13 @@
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
+#include "cli/subspaces.h"
 #include "cooc/spectrum_record.h"
-
-/* Both matrices must have the same columns: the same words in the same order. */
-static cs_status same_vocabulary(const cs_corpus *a, const cs_corpus *b)
-{
-    if (a->vocab != b->vocab) {
-        return cs_fail(CS_ERR_INPUT,
-                       "the vocabularies have %lld and %lld words; build both matrices from one "
-                       "corpus with the same options",
-                       (long long)a->vocab, (long long)b->vocab);
-    }
-    for (int64_t i = 0; a->word && b->word && i < a->vocab; ++i) {
-        if (strcmp(a->word[i], b->word[i]) != 0) {
-            return cs_fail(CS_ERR_INPUT,
-                           "word %lld is %s in one vocabulary but %s in the other; build both "
-                           "matrices from one corpus with the same options",
-                           (long long)i, a->word[i], b->word[i]);
-        }
-    }
-    return CS_OK;
-}
-
-/* sigma_k - sigma_{k+1}, and what the two values are known to. */
-typedef struct {
-    double value, error;
-} spacing;
-
-/* The spacing of a spectrum computed with k + 1 triplets, where the matrix has that many: a missing
- * value is below the floor, or is that of a null space. |sigma - exact| <= residual. */
-static spacing spacing_of(const cs_spectrum *s, int64_t k)
-{
-    const double rounding = 64 * DBL_EPSILON * s->sigma[0];
-    bool next = s->k > k;
-    return (spacing){.value = s->sigma[k - 1] - (next ? s->sigma[k] : 0),
-                     .error = s->residual[k - 1] + (next ? s->residual[k] : s->solution.floor) +
-                              rounding};
-}
 
 /* The leading k right singular vectors of a store. */
 static cs_status right_vectors(cs_args *args, const cs_cooc_store *store,
                                const cs_matrix_form *form, int64_t k, const char *path,
-                               cs_spectrum *out, spacing *gap)
+                               cs_spectrum *out, cs_spacing *gap)
 {
     cs_spectrum_options options;
     cs_status status = cs_args_spectrum(args, &options);
@@ -66,7 +30,7 @@ static cs_status right_vectors(cs_args *args, const cs_cooc_store *store,
         status =
             cs_fail(CS_ERR_INPUT, "k %lld exceeds the rank %lld", (long long)k, (long long)out->k);
     if (status == CS_OK) {
-        *gap = spacing_of(out, k);
+        *gap = cs_spacing_of(out, k);
         out->v.cols = k; /* the next one was for its value */
         if (!(gap->value > gap->error)) {
             cs_output_note(args,
@@ -80,7 +44,7 @@ static cs_status right_vectors(cs_args *args, const cs_cooc_store *store,
 }
 
 static cs_status print_angles(cs_args *args, int64_t k, cs_matrix_form *const form[2],
-                              const double *angle, const spacing *gap)
+                              const double *angle, const cs_spacing *gap)
 {
     static const cs_view view = {
         "angles[]",
@@ -133,14 +97,14 @@ static cs_status run(cs_args *args)
     CS_AUTO(cs_cooc_store) a = {0}, b = {0};
     CS_AUTO(cs_spectrum) sa = {0}, sb = {0};
     CS_AUTO(cs_matrix_form) *form_a = NULL, *form_b = NULL;
-    spacing gap[2] = {{0}};
+    cs_spacing gap[2] = {{0}};
     int64_t k = cs_args_int(args, "k");
     CS_AUTO_FREE double *angle = cs_alloc(k, sizeof *angle);
     const char *first = cs_args_positional(args, 0), *second = cs_args_positional(args, 1);
     cs_status status = angle ? take_forms(args, &form_a, &form_b) : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_args_store(args, first, &a);
     if (status == CS_OK) status = cs_args_store(args, second, &b);
-    if (status == CS_OK) status = same_vocabulary(&a.corpus, &b.corpus);
+    if (status == CS_OK) status = cs_same_vocabulary(&a.corpus, &b.corpus);
     if (status == CS_OK)
         status = cs_blame(right_vectors(args, &a, form_a, k, first, &sa, &gap[0]), "%s", first);
     if (status == CS_OK)

@@ -1,12 +1,19 @@
 /* cospec inspect: what a matrix, a row, a singular vector or a word looks like. */
+#include <math.h>
+
+#include "analysis/measures/similarity.h"
 #include "base/auto.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
+#include "cli/html_option.h"
 #include "cli/output.h"
+#include "cli/subspaces.h"
 #include "cooc/inspect.h"
+#include "cooc/inspect_page.h"
 #include "cooc/reduce.h"
 #include "cooc/spectrum_record.h"
 #include "cooc/word_scores.h"
+#include "io/json.h"
 #include "io/number.h"
 #include "io/path.h"
 
@@ -29,7 +36,7 @@ static bool scored(const cs_args *args)
 /* Whether tokens get vectors. */
 static bool embeds(const cs_args *args)
 {
-    return cs_args_given(args, "neighbours") || scored(args);
+    return cs_args_given(args, "neighbours") || cs_args_given(args, "html") || scored(args);
 }
 
 /* Refuses options that the requested lists would ignore. */
@@ -38,11 +45,13 @@ static cs_status check_lists(const cs_args *args)
     cs_status status = CS_OK;
     if (!embeds(args))
         status = cs_args_refuse(args, "dimensions skip",
-                                "needs --neighbours, --similarity or --analogies");
+                                "needs --neighbours, --html, --similarity or --analogies");
+    if (status == CS_OK && !cs_args_given(args, "html"))
+        status = cs_args_refuse(args, "against", "needs --html");
     if (status == CS_OK && !scored(args))
         status = cs_args_refuse(args, "power side", "needs --similarity or --analogies");
     if (status == CS_OK && scored(args))
-        status = cs_args_refuse(args, "row vector neighbours top",
+        status = cs_args_refuse(args, "row vector neighbours html top",
                                 "cannot be combined with --similarity and --analogies");
     if (status != CS_OK) return status;
     const char *other = cs_args_given_of(args, cs_group_solver);
@@ -50,8 +59,8 @@ static cs_status check_lists(const cs_args *args)
     other = other ? other : cs_args_given_of(args, cs_group_form);
     if (other && !embeds(args) && cs_args_count(args, "vector") == 0) {
         return cs_fail(CS_ERR_USAGE,
-                       "--%s needs --vector, --neighbours, --similarity or --analogies: without "
-                       "them nothing is solved",
+                       "--%s needs --vector, --neighbours, --html, --similarity or --analogies: "
+                       "without them nothing is solved",
                        other);
     }
     return CS_OK;
@@ -203,27 +212,123 @@ static cs_status fill_record(const cs_args *args, const cs_matrix_form *form,
     return status;
 }
 
+/* --- the page --------------------------------------------------------------------------------- */
+
+/* A matrix of a page. */
+typedef struct {
+    const char *dir;
+    cs_cooc_store store;
+    cs_spectrum spectrum;
+} page_matrix;
+
+static void page_matrix_free(page_matrix *m)
+{
+    cs_cooc_store_free(&m->store);
+    cs_spectrum_free(&m->spectrum);
+}
+
+/* A value that the solver has not looked for may follow the k values. */
+static bool may_go_on(const cs_spectrum *s, int64_t k)
+{
+    return s->k == k && s->rank < 0;
+}
+
+/* Angles between the leading subspaces of a dimension whose next values are known, and the cosines
+ * of single vectors. */
+static cs_status add_angles(const cs_spectrum *a, const cs_spectrum *b, cs_item *root)
+{
+    enum { MOST_VECTORS = 32 };
+    int64_t k = a->k < b->k ? a->k : b->k;
+    k -= k > 1 && (may_go_on(a, k) || may_go_on(b, k));
+    const cs_spacing gap[] = {cs_spacing_of(a, k), cs_spacing_of(b, k)};
+    cs_dense va = a->v, vb = b->v;
+    va.cols = vb.cols = k;
+    CS_AUTO_FREE double *angle = cs_alloc(k, sizeof *angle);
+    cs_status status = angle ? cs_principal_angles(&va, &vb, angle) : CS_ERR_MEMORY;
+    if (status != CS_OK) return status;
+    cs_item *item = cs_item_object(root, "angles");
+    cs_item *degrees = cs_item_array(item, "degrees"), *cosines = cs_item_array(item, "cosines");
+    double overlap = 0;
+    for (int64_t i = 0; i < k; ++i) {
+        overlap += cos(angle[i]) * cos(angle[i]) / (double)k;
+        cs_item_real(degrees, NULL, angle[i] * 180.0 / M_PI);
+    }
+    cs_item_real(item, "mean_squared_cosine", overlap);
+    cs_item_flag(item, "determined", gap[0].value > gap[0].error && gap[1].value > gap[1].error);
+    for (int64_t i = 0; i < k && i < MOST_VECTORS; ++i) {
+        cs_item *row = cs_item_array(cosines, NULL);
+        for (int64_t j = 0; j < k && j < MOST_VECTORS; ++j) {
+            double dot = 0;
+            for (int64_t v = 0; v < va.rows; ++v) {
+                dot += va.data[v + i * va.ld] * vb.data[v + j * vb.ld];
+            }
+            cs_item_real(row, NULL, dot);
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status add_matrix(const cs_args *args, const cs_matrix_form *form, const page_matrix *m,
+                            int64_t share, cs_item *matrices)
+{
+    cs_inspect_page page = {.store = &m->store,
+                            .spectrum = &m->spectrum,
+                            .top = cs_args_int(args, "top"),
+                            .share = share};
+    cs_item *matrix = cs_item_object(matrices, NULL);
+    cs_item_text(matrix, "matrix", m->dir);
+    cs_status status = cs_item_stored(matrix, m->dir);
+    cs_item_form(matrix, form);
+    if (status == CS_OK) status = dimensions_of(args, form, &m->spectrum, &page.first, &page.end);
+    return status == CS_OK ? cs_inspect_page_record(&page, matrix) : status;
+}
+
+/* --html and --against; `first` is the matrix of the command. */
+static cs_status write_page(cs_args *args, const cs_matrix_form *form, const page_matrix *first)
+{
+    const char *dir = cs_args_text(args, "against");
+    const int64_t share = dir ? 2 : 1;
+    CS_AUTO(page_matrix) second = {.dir = dir};
+    CS_AUTO(cs_result) *result = cs_result_new();
+    CS_AUTO_BY(cs_json_free, json_t) *json = NULL;
+    cs_item *root = cs_result_root(result), *matrices = cs_item_array(root, "matrices");
+    cs_status status = add_matrix(args, form, first, share, matrices);
+    if (status == CS_OK && dir) {
+        status = cs_args_store(args, dir, &second.store);
+        if (status == CS_OK)
+            status = cs_same_vocabulary(&first->store.corpus, &second.store.corpus);
+        if (status == CS_OK)
+            status =
+                cs_blame(wanted_spectrum(args, form, &second.store, &second.spectrum), "%s", dir);
+        if (status == CS_OK) status = add_matrix(args, form, &second, share, matrices);
+        if (status == CS_OK) status = add_angles(&first->spectrum, &second.spectrum, root);
+    }
+    if (status == CS_OK) status = cs_result_json(result, &json);
+    return status == CS_OK ? cs_page_put(args, "inspect", json) : status;
+}
+
 static cs_status run(cs_args *args)
 {
     const char *dir = cs_args_positional(args, 0);
     static const cs_view lists = {"lines[]", "what rank index text value share"};
     static const cs_view scores = {"scores[]", "file section score value low high items missing"};
     const bool files = scored(args);
-    CS_AUTO(cs_cooc_store) store = {0};
-    CS_AUTO(cs_spectrum) spectrum = {0};
+    CS_AUTO(page_matrix) m = {.dir = dir};
     CS_AUTO(cs_matrix_form) *form = NULL;
     cs_status status = check_lists(args);
+    if (status == CS_OK) status = cs_page_claim(args);
     if (status == CS_OK) status = cs_args_form(args, cs_args_text(args, "form"), &form);
     if (form) cs_item_form(cs_output_root(args), form);
     cs_item *lines = cs_item_array(cs_output_root(args), files ? "scores" : "lines");
     if (status == CS_OK) status = input_files(args, "similarity");
     if (status == CS_OK) status = input_files(args, "analogies");
-    if (status == CS_OK) status = cs_args_store(args, dir, &store);
-    if (status == CS_OK) status = wanted_spectrum(args, form, &store, &spectrum);
-    const cs_inspection in = {&store, cs_args_int(args, "top"), lines};
+    if (status == CS_OK) status = cs_args_store(args, dir, &m.store);
+    if (status == CS_OK) status = wanted_spectrum(args, form, &m.store, &m.spectrum);
+    const cs_inspection in = {&m.store, cs_args_int(args, "top"), lines};
     if (status == CS_OK)
-        status = files ? fill_scores(args, form, &store, &spectrum, lines)
-                       : fill_record(args, form, &in, &spectrum);
+        status = files ? fill_scores(args, form, &m.store, &m.spectrum, lines)
+                       : fill_record(args, form, &in, &m.spectrum);
+    if (status == CS_OK && cs_args_given(args, "html")) status = write_page(args, form, &m);
     return status == CS_OK ? cs_output_record(args, "inspect", files ? &scores : &lists) : status;
 }
 
@@ -241,6 +346,11 @@ static const cs_opt inspect_options[] = {
     CS_TEXTS("analogies", "FILE",
              "Accuracy on analogies, a line of four words each, under lines ': section' if any: "
              "3CosAdd and 3CosMul over all tokens."),
+    CS_TEXT("html", "FILE", NULL,
+            "Write a page for a browser: spectrum, singular vectors, neighbours and coordinates of "
+            "tokens and contexts."),
+    CS_TEXT("against", "DIR", NULL,
+            "Show a second matrix of the same vocabulary on the page, with principal angles."),
     CS_REAL("power", "P", "0.5", 0, 2,
             "Power of the singular values in word vectors that are scored: 0, 0.5 and 1 are "
             "usual."),

@@ -233,7 +233,7 @@ test_angles_say_where_the_subspace_is_open() {
 test_what_would_be_ignored_is_refused() {
     built ar m "" || return 1
     refuses 2 "--dimensions needs --neighbours" "$COSPEC" inspect m --vector 1 --dimensions 3 &&
-        refuses 2 "--tol needs --vector, --neighbours, --similarity or --analogies" "$COSPEC" inspect m --row 1 --tol 1e-9 &&
+        refuses 2 "--tol needs --vector, --neighbours, --html, --similarity or --analogies" "$COSPEC" inspect m --row 1 --tol 1e-9 &&
         refuses 2 "--certify needs --vector, --neighbours" "$COSPEC" inspect m --certify probe &&
         refuses 2 "--max-iterations does not apply to --solver lapack" "$COSPEC" angles m m -k 1 --solver lapack --max-iterations 9 &&
         refuses 2 "--solver needs -k" "$COSPEC" density m --solver block &&

@@ -1,0 +1,13 @@
+/* --html FILE: a page for a browser. */
+#pragma once
+
+#include <jansson.h>
+
+#include "cli/opt.h"
+
+/* Before the work, if --html is given: FILE can be written, and does not exist or is given up by
+ * --force. */
+cs_status cs_page_claim(cs_args *args) CS_MUST_CHECK;
+
+/* Writes FILE from the template plots/<name>.html (io/page.h), and says so. */
+cs_status cs_page_put(cs_args *args, const char *name, const json_t *data) CS_MUST_CHECK;
