@@ -355,44 +355,6 @@ static cs_status check_sizes(const cs_npy_source *s, const cs_npy_info *info, in
                                     info->bytes, copies);
 }
 
-void cs_npy_swap(const cs_npy_info *info, void *data, int64_t items)
-{
-    const int64_t unit = info->dtype == CS_UNICODE ? 4
-                         : info->dtype == CS_BYTES ? 1
-                                                   : info->item_size;
-    const int64_t units = info->swapped && unit > 1 ? items * (info->item_size / unit) : 0;
-    char *at = data;
-    for (int64_t i = 0; i < units; ++i, at += unit) {
-        for (int64_t low = 0, high = unit - 1; low < high; ++low, --high) {
-            const char kept = at[low];
-            at[low] = at[high];
-            at[high] = kept;
-        }
-    }
-}
-
-/* Copies column-major items into row-major order: the odometer `index` runs over the target, and
- * `from` follows it in the source. */
-static void transpose(const cs_npy_info *info, const char *in, char *out)
-{
-    int64_t stride[CS_NPY_MAX_DIM], index[CS_NPY_MAX_DIM] = {0}, from = 0;
-    const size_t item = (size_t)info->item_size;
-    for (int d = 0; d < info->ndim; ++d) {
-        stride[d] = d == 0 ? 1 : stride[d - 1] * info->shape[d - 1];
-    }
-    for (int64_t i = 0; i < info->size; ++i) {
-        memcpy(out + (size_t)i * item, in + (size_t)from * item, item);
-        for (int d = info->ndim - 1; d >= 0; --d) {
-            from += stride[d];
-            if (++index[d] < info->shape[d]) {
-                break;
-            }
-            from -= stride[d] * info->shape[d];
-            index[d] = 0;
-        }
-    }
-}
-
 static cs_status load_data(const cs_npy_source *s, const cs_npy_info *info, int64_t at, void **out)
 {
     char extra = 0, *turned = NULL;
@@ -410,7 +372,7 @@ static cs_status load_data(const cs_npy_source *s, const cs_npy_info *info, int6
     if (status == CS_OK && info->fortran && info->ndim > 1) {
         turned = cs_alloc(info->bytes, 1);
         if (turned) {
-            transpose(info, data, turned);
+            cs_npy_transpose(info, data, turned);
             cs_free(data);
             data = turned;
         } else {

@@ -1,4 +1,5 @@
-/* Items of an array as double, int64 or text, whatever they are stored as. */
+/* Items of an array as double, int64 or text, whatever they are stored as, and in C order and little
+ * endian. */
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
@@ -6,7 +7,7 @@
 
 #include "base/mem.h"
 #include "io/float16_private.h"
-#include "io/npy.h"
+#include "io/npy_private.h"
 
 /* Loads one item of type T: members of archives and views need not be aligned. */
 #define ITEM(T, array, index)                                                                      \
@@ -93,7 +94,7 @@ cs_status cs_array_i64(const cs_array *array, int64_t index, int64_t *out)
         *out = (int64_t)x;
         return CS_OK;
     }
-    if (cs_dtype_size(array->dtype) == 0) {
+    if (array->dtype == CS_UNICODE || array->dtype == CS_BYTES) {
         return cs_fail(CS_ERR_INPUT, "item %" PRId64 " is text, not an integer", index);
     }
     /* All other types fit into a double exactly. */
@@ -163,4 +164,42 @@ cs_status cs_array_text(const cs_array *array, int64_t index, char **out)
     }
     cs_status status = check_padding(text, put - text, index);
     return CS_DELIVER(status, out, text, cs_drop);
+}
+
+void cs_npy_swap(const cs_npy_info *info, void *data, int64_t items)
+{
+    const int64_t unit = info->dtype == CS_UNICODE ? 4
+                         : info->dtype == CS_BYTES ? 1
+                                                   : info->item_size;
+    const int64_t units = info->swapped && unit > 1 ? items * (info->item_size / unit) : 0;
+    char *at = data;
+    for (int64_t i = 0; i < units; ++i, at += unit) {
+        for (int64_t low = 0, high = unit - 1; low < high; ++low, --high) {
+            const char kept = at[low];
+            at[low] = at[high];
+            at[high] = kept;
+        }
+    }
+}
+
+/* Copies column-major items into row-major order: the odometer `index` runs over the target, and
+ * `from` follows it in the source. */
+void cs_npy_transpose(const cs_npy_info *info, const char *in, char *out)
+{
+    int64_t stride[CS_NPY_MAX_DIM], index[CS_NPY_MAX_DIM] = {0}, from = 0;
+    const size_t item = (size_t)info->item_size;
+    for (int d = 0; d < info->ndim; ++d) {
+        stride[d] = d == 0 ? 1 : stride[d - 1] * info->shape[d - 1];
+    }
+    for (int64_t i = 0; i < info->size; ++i) {
+        memcpy(out + (size_t)i * item, in + (size_t)from * item, item);
+        for (int d = info->ndim - 1; d >= 0; --d) {
+            from += stride[d];
+            if (++index[d] < info->shape[d]) {
+                break;
+            }
+            from -= stride[d] * info->shape[d];
+            index[d] = 0;
+        }
+    }
 }

@@ -25,6 +25,9 @@ cs_status cs_npy_info_header(const cs_npy_info *info, char **out, int64_t *size)
 /* Turns items of a swapped array, as they were read, into little endian. */
 void cs_npy_swap(const cs_npy_info *info, void *data, int64_t items);
 
+/* Copies the items of a Fortran array into C order. */
+void cs_npy_transpose(const cs_npy_info *info, const char *in, char *out);
+
 /* A sequential source of bytes. */
 typedef struct {
     const char *name; /* for messages */
