@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
+#include "image/codes.h"
 #include "text/vectors.h"
 
 typedef struct {
@@ -97,6 +98,12 @@ static cs_status read_image(void *ctx, int64_t d)
                ? CS_OK
                : cs_vectors_take((void *)(uintptr_t)c, first, c->doc_ptr[d + 1] - first, 0, 0,
                                  r->to + first * c->real_width);
+}
+
+int64_t cs_picture_values(const cs_model *model, const cs_corpus *patches, bool of_patch)
+{
+    return (of_patch ? 1 : patches->doc_ptr[1]) *
+           (patches->real_width == 0 ? model->codes->book.width : patches->real_width);
 }
 
 cs_status cs_picture_pixels(const cs_corpus *corpus, const uint8_t *keep, int threads, float **out)

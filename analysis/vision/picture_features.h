@@ -35,6 +35,11 @@ cs_status cs_picture_features(cs_model *model, const cs_corpus *corpus,
                               const cs_hidden_options *options, cs_picture_pooling pooling,
                               float **out) CS_MUST_CHECK;
 
+/** Pixels of an image, or of a patch of it, as numbers; of a model that reads codes, the numbers of
+ * their vectors.
+ */
+int64_t cs_picture_values(const cs_model *model, const cs_corpus *patches, bool of_patch);
+
 /* The vectors of a corpus of images that are decoded when they are read, of the images with keep[i]
  * (NULL: all) and 0 of the others: tokens x real_width, in fresh memory. threads: 0: cs_threads().
  * CS_ERR_MEMORY; errors of cs_images_read. */

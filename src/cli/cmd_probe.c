@@ -18,8 +18,7 @@
 #include "image/patches.h"
 #include "io/file.h"
 
-/* Values of an image up to which the pixels are probed without --baselines yes. */
-enum { MOST_PIXEL_VALUES = 4096 };
+enum { MOST_PIXEL_VALUES = 4096 }; /* of an image, without --baselines yes */
 
 /* --- the report of a layer -------------------------------------------------------------------- */
 
@@ -316,13 +315,6 @@ static cs_status probe_patches(run *r, cs_model *model, const cs_corpus patches[
     return status;
 }
 
-/* Numbers that stand for one example where the pixels are probed. */
-static int64_t pixel_values(const run *r, const cs_model *model, const cs_corpus *patches)
-{
-    return (r->heads ? 1 : patches->doc_ptr[1]) *
-           (patches->real_width == 0 ? model->codes->book.width : patches->real_width);
-}
-
 /* The pixels, or what the codes that a model reads instead stand for; of heads along rows. */
 static cs_status probe_pixels(run *r, const cs_model *model, const cs_corpus patches[2])
 {
@@ -339,10 +331,10 @@ static cs_status probe_pixels(run *r, const cs_model *model, const cs_corpus pat
                                              0, &plane[i]);
     }
     const cs_corpus *pixels = r->heads ? plane : patches;
-    const bool own = codes || later;
     if (status == CS_OK)
-        status = probe_floats(r, codes ? "codes" : "pixels", pixel_values(r, model, patches),
-                              own ? made[0] : pixels[0].real, own ? made[1] : pixels[1].real);
+        status =
+            probe_floats(r, codes ? "codes" : "pixels", cs_picture_values(model, patches, r->heads),
+                         made[0] ? made[0] : pixels[0].real, made[1] ? made[1] : pixels[1].real);
     for (int i = 0; i < 2; ++i) {
         cs_free(made[i]);
         cs_corpus_free(&plane[i]);
@@ -422,15 +414,14 @@ static cs_status probe_pictures(run *r)
                  cs_picture_width(&m.model.config, r->pooling) / r->each, o.layers);
     } else if (status == CS_OK) {
         const bool baselines = !cs_args_is(r->args, "baselines", "no");
-        const int64_t values = pixel_values(r, &m.model, patches);
+        const int64_t values = cs_picture_values(&m.model, patches, r->heads);
         const bool pixels =
             baselines && (values <= MOST_PIXEL_VALUES || cs_args_is(r->args, "baselines", "yes"));
         const int64_t layers = (one ? 1 : o.layers) + baselines + pixels;
         if (baselines && !pixels)
             cs_output_note(r->args,
-                           "the pixels are not probed: %lld values an image, more than %d; "
-                           "--baselines yes probes them, in memory",
-                           (long long)values, MOST_PIXEL_VALUES);
+                           "pixels of %lld values an image are not probed (--baselines yes)",
+                           (long long)values);
         begin_result(r, layers);
         r->candidates = one ? cs_item_array(r->root, "candidates") : NULL;
         r->patches.kept = r->heads && cs_args_given(r->args, "output") ? &r->answers : NULL;
