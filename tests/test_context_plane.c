@@ -86,7 +86,7 @@ TEST(a_single_row_is_the_sequence)
 TEST(offsets_know_rows_and_columns)
 {
     for (int64_t columns = 2; columns <= 5; ++columns) {
-        const cs_context c = {CS_CONTEXT_NEAREST, 1, true, columns};
+        const cs_context c = {CS_CONTEXT_NEAREST, 1, true, columns, CS_PAIRS_SHARED};
         for (int64_t k = 0; k < 4 * columns; ++k) {
             int64_t before = INT64_MIN;
             for (int64_t p = 0; p < 4 * columns; ++p) {
@@ -147,9 +147,10 @@ TEST(planes_that_are_none)
     const struct {
         cs_context context;
         const char *says;
-    } bad[] = {{{CS_CONTEXT_NEAREST, 2, true, 3}, "nearest:2@3 at length 4097:"},
-               {{CS_CONTEXT_NEAREST, 2, true, -1}, "in a plane of -1 columns"},
-               {{CS_CONTEXT_EACH, 2, true, 3}, "context each in a plane of 3 columns"}};
+    } bad[] = {
+        {{CS_CONTEXT_NEAREST, 2, true, 3, CS_PAIRS_SHARED}, "nearest:2@3 at length 4097:"},
+        {{CS_CONTEXT_NEAREST, 2, true, -1, CS_PAIRS_SHARED}, "in a plane of -1 columns"},
+        {{CS_CONTEXT_EACH, 2, true, 3, CS_PAIRS_SHARED}, "context each in a plane of 3 columns"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         const cs_context_options o = {.objective = &ar, .context = bad[i].context};
         assert_fails(cs_context_prepare(&sequences, &o, &plan), CS_ERR_USAGE, bad[i].says);
@@ -168,9 +169,9 @@ TEST(pictures_give_their_plane)
                {2, 2, true, true},   {4, 8, true, true},   {0, 0, true, true},
                {3, 0, false, false}, {4, 1, false, false}, {8, 0, false, false},
                {4, 2, false, false}, {3, 4, false, true},  {1, 0, false, true}};
-    static const cs_context contexts[] = {{CS_CONTEXT_NEAREST, 1, true, 0},
-                                          {CS_CONTEXT_EACH, 1, true, 0},
-                                          {CS_CONTEXT_NEAREST, 1, true, 1}};
+    static const cs_context contexts[] = {{CS_CONTEXT_NEAREST, 1, true, 0, CS_PAIRS_SHARED},
+                                          {CS_CONTEXT_EACH, 1, true, 0, CS_PAIRS_SHARED},
+                                          {CS_CONTEXT_NEAREST, 1, true, 1, CS_PAIRS_SHARED}};
     for (size_t i = 0; i < sizeof cut / sizeof *cut; ++i) {
         for (size_t c = 0; c < sizeof contexts / sizeof *contexts; ++c) {
             const bool near = c == 0;
