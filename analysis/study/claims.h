@@ -200,9 +200,10 @@ typedef struct {
 
 typedef struct {
     const char *name, *source, *says, *scope;
-    const char *title;  /* of its panel in the figure over budgets; NULL: its name */
-    const char *metric; /* "UNIT, DETAIL"; NULL: unnamed */
-    const char *paper;  /* numbers of the paper; NULL: not given */
+    const char *setting; /* its scale in words; if it names none, that of the study */
+    const char *title;   /* of its panel in the figure over budgets; NULL: its name */
+    const char *metric;  /* "UNIT, DETAIL"; NULL: unnamed */
+    const char *paper;   /* numbers of the paper; NULL: not given */
     const char
         *no_effect; /* why the paper's effect is no number; NULL: it is, or nothing is said */
     int everywhere; /* a claim about every budget */

@@ -275,12 +275,12 @@ static cs_status read_claim(cs_study *study, json_t *json, cs_study_claim *c)
     const char *budgets = NULL, *want = NULL;
     written w = {0};
     cs_status status = cs_json_unpack(
-        json, "ssss?s?s?s?o?o?o?s?b?o?s?b?s?s?s?o?o?", "source", &c->source, "says", &c->says,
-        "scope", &c->scope, "family", &c->family, "not_at", &c->not_at, "statement", &c->statement,
-        "want", &want, "left", &left, "right", &right, "needs", &needs, "budgets", &budgets,
-        "everywhere", &c->everywhere, "matters", &matters, "title", &c->title, "paired", &w.paired,
-        "metric", &c->metric, "paper", &c->paper, "untested", &c->untested, "effect", &effect,
-        "ceiling", &ceiling);
+        json, "ssss?s?s?s?s?o?o?o?s?b?o?s?b?s?s?s?o?o?", "source", &c->source, "says", &c->says,
+        "scope", &c->scope, "setting", &c->setting, "family", &c->family, "not_at", &c->not_at,
+        "statement", &c->statement, "want", &want, "left", &left, "right", &right, "needs", &needs,
+        "budgets", &budgets, "everywhere", &c->everywhere, "matters", &matters, "title", &c->title,
+        "paired", &w.paired, "metric", &c->metric, "paper", &c->paper, "untested", &c->untested,
+        "effect", &effect, "ceiling", &ceiling);
     if (status != CS_OK) return status;
     c->family = c->family ? c->family : c->source;
     if (c->untested && !*c->untested) c->untested = NULL;
@@ -336,6 +336,7 @@ cs_status cs_claims_read(cs_study *study, const char *only, cs_claims *out)
         if (status == CS_OK && (!only || begins(name, only))) {
             cs_study_claim *c = &claims.claim[claims.count++];
             c->name = name;
+            c->setting = claims.setting;
             status = cs_blame(read_claim(study, json, c), "claim %s", name);
         }
     }

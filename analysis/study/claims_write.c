@@ -71,7 +71,7 @@ static cs_status record_claim(cs_item *row, const cs_study_claim *c, const cs_cl
                      p->sides.paired ? "95 % of this comparison alone: documents and pairs of seeds"
                                      : "95 % of this comparison alone: documents and seeds");
     CS_ITEM_FIELDS(row, c, family, family_size);
-    cs_item_text(row, "setting", claims->setting);
+    CS_ITEM_FIELDS(row, c, setting);
     if (c->metric) CS_ITEM_FIELDS(row, c, metric);
     if (c->paper) CS_ITEM_FIELDS(row, c, paper);
     if (cs_claim_baselines(c)) cs_item_text(row, "baselines", cs_claim_baselines(c));

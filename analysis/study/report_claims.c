@@ -156,9 +156,9 @@ static cs_status put_verdict(const cs_report *r, const cs_study_claim *c)
     CS_AUTO_FREE char *reproduced = NULL, *opposite = NULL;
     cs_claim_verdict_text(c->verdict, last ? cs_claim_within(last) : 0, r->claims->exploratory,
                           text);
-    const char *at = *r->claims->setting ? strstr(text, "this scale") : NULL;
+    const char *at = *c->setting ? strstr(text, "this scale") : NULL;
     CS_AUTO_FREE char *scaled =
-        at ? cs_format("%.*s%s", (int)(at - text), text, r->claims->setting) : cs_strdup(text);
+        at ? cs_format("%.*s%s", (int)(at - text), text, c->setting) : cs_strdup(text);
     if (!scaled) return CS_ERR_MEMORY;
     cs_html_badge(r->out, c->verdict, scaled);
     put_smallness(r->out, c, last);

@@ -65,7 +65,7 @@ test_fresh_study() {
     claims=$claims$(claim tau I '"left": {"label": "tau", "file": "corr/correlations.csv", "value": "tau where=prediction:exact where=outcome:ppl where=budget:all where=given:", "p": "p"}, "want": ">", "right": 0, "needs": "-"'),
     # the paper's effect, floors, four times the steps
     with() { echo "$1" | sed 's|}$|, '"$2"'}|'; }
-    claims=$claims$(claim tiny F '"left": '"$(nll prefix-lm)"', "want": "<", "right": '"$(nll ar)"', "matters": 4, "effect": 1e-5, "needs": "-"'),
+    claims=$claims$(claim tiny F '"left": '"$(nll prefix-lm)"', "want": "<", "right": '"$(nll ar)"', "matters": 4, "effect": 1e-5, "needs": "-", "setting": "three layers"'),
     claims=$claims$(claim unsaid F '"left": '"$(nll prefix-lm)"', "want": "<", "right": '"$(nll ar)"', "matters": 4, "effect": "a curve", "needs": "-"'),
     claims=$claims$(claim floored F '"left": '"$(with "$(nll ar)" '"floor": 3.4')"', "want": "<", "right": '"$(with "$(nll prefix-lm)" '"floor": 3.4')"', "ceiling": 0, "needs": "-"'),
     claims=$claims$(claim raised F '"left": '"$(with "$(nll ar)" '"floor": 9')"', "want": "<", "right": '"$(with "$(nll prefix-lm)" '"floor": 3.4')"', "ceiling": 0, "matters": 4, "needs": "-"'),
@@ -81,9 +81,9 @@ test_fresh_study() {
     [ "$(cut -d, -f1 published/claims.csv | sort -u | wc -l)" = 17 ] && exits 0 decide --print published && grep -q '^third: ' out && [ "$(wc -l < out)" = 20 ] && grep -q '^all, sign: [1-9].* of 5 families, at least one wrong with up to 0.23' out || { fail "$(cat out err)"; return 1; }
     grep -q '"values.csv"' r/manifest.json && grep -q '^number,.*,1,,' r/values.csv && grep -q '^number,.*,4,7,' r/values.csv || { fail "$(head -30 r/values.csv)"; return 1; }
     verdict() { grep -q "^$1,.*,$2,$3" r/claims.csv || fail "$1: $(grep "^$1," r/claims.csv)"; }
-    verdict tiny 'not testable at this scale' "the paper's effect is below the resolution,-,4,.*,1.*e-05,[0-9i][0-9nf]*,not checked,one layer of width 8,,$" && verdict unsaid 'equivalent within 4' '' && verdict raised 'equivalent within 4' '' &&
+    verdict tiny 'not testable at this scale' "the paper's effect is below the resolution,-,4,.*,1.*e-05,[0-9i][0-9nf]*,not checked,three layers,,$" && verdict unsaid 'equivalent within 4' '' && verdict raised 'equivalent within 4' '' &&
         verdict floored 'not tested' '"\?the metric is at its floor: ' && verdict early 'baseline undertrained' '"\?f-ar.a (6) is below 0.9 of the gain of four times its steps (9 over 0)' && verdict grown 'opposite at this scale' '' || return 1
-    grep -q 'opposite at one layer of width 8<' r/report.html && grep -q 'chance that at least one is wrong' r/report.html && grep -q "<small>the paper's 1e-05 is below the resolution of .*seeds.* would suffice</small>" r/report.html && grep -q '<small>(baseline not checked)</small> <small>(no effect of a paper: a curve)</small>' r/report.html || { fail "$(grep -o '<h3>.*' r/report.html | head -50)"; return 1; }
+    grep -q 'opposite at one layer of width 8<' r/report.html && grep -q 'not testable at three layers<' r/report.html && grep -q 'chance that at least one is wrong' r/report.html && grep -q "<small>the paper's 1e-05 is below the resolution of .*seeds.* would suffice</small>" r/report.html && grep -q '<small>(baseline not checked)</small> <small>(no effect of a paper: a curve)</small>' r/report.html || { fail "$(grep -o '<h3>.*' r/report.html | head -50)"; return 1; }
     # a floor, a ceiling, a longer run and an effect need each other
     wrong() { sed "s|\"early\": {|\"early\": {$1|; s|$2|$3|" s.json > w.json; exits 3 "$COSPEC" reproduce --steps w.json --template t.html --claims early,floored -o w && says "$4"; rm -rf w; }
     wrong '"effect": 1, ' x x 'effect needs matters' && wrong '"matters": 1, "effect": 0, ' x x 'effect: expected a number above 0' && wrong '' ', "ceiling": 20}' '}' 'a floor needs a ceiling' && wrong '' '"floor": 0, "longer"' '"longer"' 'longer needs a floor' || { fail "$(cat err)"; return 1; }
