@@ -29,3 +29,16 @@ for name, head in (("train-images-idx3-ubyte", (2051, n, 28, 28)), ("train-label
             file.write(bytes((7 * i * i + (i % 10 + 1) * p) % 256 for p in range(784)) if "images" in name else bytes([i % 10]))
 END
 }
+
+# photos N DIR: N images of 40 x 36 pixels, in turn of two classes.
+photos() {
+    python3 - "$1" "$2" << 'END'
+import os, struct, sys
+for i in range(int(sys.argv[1])):
+    folder = f"{sys.argv[2]}/{'ab'[i % 2]}"
+    os.makedirs(folder, exist_ok=True)
+    pixels = bytes((i * p) % 256 for p in range(40 * 36 * 3))
+    with open(f"{folder}/{i}.bmp", "wb") as file:
+        file.write(b"BM" + struct.pack("<IIIIiiHHIIiiII", 54 + len(pixels), 0, 54, 40, 40, 36, 1, 24, 0, len(pixels), 0, 0, 0, 0) + pixels)
+END
+}

@@ -173,7 +173,11 @@ static int flip_all(const char *name, const char *dir, json_t *config, bool inne
     int keys = 0;
     json_object_foreach(object, key, value)
     {
-        if (flip_is_free(key) || is_idle(ask == ask_linear, key) || strcmp(key, "cospec") == 0) {
+        /* beside the name of its class, another type is noted and not read */
+        const bool named =
+            strcmp(key, "model_type") == 0 && json_object_get(config, "architectures");
+        if (named || flip_is_free(key) || is_idle(ask == ask_linear, key) ||
+            strcmp(key, "cospec") == 0) {
             continue;
         }
         json_auto_t *other = json_deep_copy(config);

@@ -109,7 +109,7 @@ TEST(soft_targets_are_of_classes)
     assert_fails(cs_finetune(&t.model, &t.texts, NULL, 0, &t.options, &r), CS_ERR_USAGE,
                  "need classes");
     t.texts.classes = t.model.config.head.classes = 2;
-    t.texts.real = NULL;
+    t.texts.real_width = 0;
     t.options.mixup = 0.8;
     assert_fails(cs_finetune(&t.model, &t.texts, NULL, 0, &t.options, &r), CS_ERR_USAGE,
                  "read pixels");

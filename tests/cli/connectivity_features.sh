@@ -97,7 +97,7 @@ test_bad_input() {
     f32 1 0 | npy cut.npy '<f4' '(2, 3)'; refuses 3 "cut.npy" "$COSPEC" connectivity cut.npy --pairs 1 || return 1
     printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\n' > lfs.npy; refuses 3 "Git LFS" "$COSPEC" connectivity a=lfs.npy --pairs 1 || return 1
     refuses 3 "nowhere.npy" "$COSPEC" connectivity a=nowhere.npy --pairs 1 || return 1
-    cp two.npy two.txt; refuses 2 "expected a matrix: FILE.npy" "$COSPEC" connectivity a=two.txt --pairs 1
+    echo 1 2 > two.txt; refuses 2 "expected a matrix: FILE.npy" "$COSPEC" connectivity a=two.txt --pairs 1
 }
 
 # Without --pairs an .npy file is a co-occurrence matrix, as before: of the identity, four components.

@@ -153,7 +153,8 @@ test_bad_input() {
     refuses 3 "Git LFS" "$COSPEC" rank lfs.npy || return 1
     cp lfs.npy lfs.safetensors; refuses 3 "Git LFS" "$COSPEC" rank lfs.safetensors:x || return 1
     refuses 3 "nowhere.npy" "$COSPEC" rank nowhere.npy || return 1
-    cp nan.npy nan.npy.txt; refuses 2 "expected a matrix: FILE.npy" "$COSPEC" rank nan.npy.txt || return 1
+    cp nan.npy nan.npy.txt; refuses 3 "nan.npy.txt: row 1, column 1: value nan is not finite" "$COSPEC" rank nan.npy.txt || return 1
+    echo 1 2 > numbers.txt; refuses 2 "expected a matrix: FILE.npy" "$COSPEC" rank numbers.txt || return 1
     cube
     refuses 2 "--tau: 0 is not in (0, 1]" "$COSPEC" rank cube.npy --tau 0 || return 1
     refuses 2 "--tau: 1.5 is not in (0, 1]" "$COSPEC" rank cube.npy --tau 1.5 || return 1
