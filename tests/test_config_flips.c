@@ -173,7 +173,7 @@ static int flip_all(const char *name, const char *dir, json_t *config, bool inne
     int keys = 0;
     json_object_foreach(object, key, value)
     {
-        /* beside the name of its class, another type is noted and not read */
+        /* where the class is named, another type is noted and not read */
         const bool named =
             strcmp(key, "model_type") == 0 && json_object_get(config, "architectures");
         if (named || flip_is_free(key) || is_idle(ask == ask_linear, key) ||
