@@ -199,7 +199,7 @@ def c_reference(source):
         # parameters are described where name and type do not say enough
         "WARN_IF_INCOMPLETE_DOC": "NO", "SEARCH_INCLUDES": "YES", "INCLUDE_PATH": headers,
         # lists of names that are written once, in the enumerations made of them
-        "EXPAND_AS_DEFINED": "CS_OBJECTIVES CS_OBJECTIVE_KIND CS_CONTEXT_MODES CS_CONTEXT_MODE",
+        "EXPAND_AS_DEFINED": "CS_OBJECTIVES CS_OBJECTIVE_KIND CS_CONTEXT_MODES CS_CONTEXT_MODE CS_CONTEXT_PAIRS CS_CONTEXT_PAIR",
         "HAVE_DOT": "NO", "INCLUDE_GRAPH": "NO", "INCLUDED_BY_GRAPH": "NO",
     }
     os.makedirs(settings["OUTPUT_DIRECTORY"], exist_ok=True)
@@ -212,7 +212,7 @@ def check_enumerators(folder):
     """Doxygen does not warn of enumerators without a comment. Those that a list of names makes have the comment of their enumeration."""
     for name in sorted(name for name in os.listdir(folder) if name.endswith(".xml")):
         for enum in ElementTree.parse(os.path.join(folder, name)).iter("memberdef"):
-            if enum.get("kind") != "enum" or enum.findtext("name") in ("cs_objective_kind", "cs_context_mode"):
+            if enum.get("kind") != "enum" or enum.findtext("name") in ("cs_objective_kind", "cs_context_mode", "cs_context_pairs"):
                 continue
             for value in enum.iter("enumvalue"):
                 if not any("".join(value.find(part).itertext()).strip() for part in ("briefdescription", "detaileddescription")):

@@ -21,7 +21,7 @@ enum { WIDEST = 1 << 20 };
 /* Hours of counting, and terabytes if no two of them meet. */
 static const double MAX_PATTERNS_IN_ALL = 0x1p36;
 
-#define PAIRS(pairs, name) #name,
+#define PAIRS(pairs, name) name,
 static const char *const pair_names[] = {CS_CONTEXT_PAIRS(PAIRS) NULL};
 
 #define NAME(mode, name, alias, number, what) #name,

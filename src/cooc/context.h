@@ -61,10 +61,10 @@ extern const char *const cs_context_names[];
 
 /** Calls PAIRS(ID, name) for each way in which `each` counts a pair of positions. */
 #define CS_CONTEXT_PAIRS(PAIRS)                                                                    \
-    PAIRS(SHARED, )                                                                                \
-    PAIRS(FLAT, flat)                                                                              \
-    PAIRS(LINEAR, linear)                                                                          \
-    PAIRS(HARMONIC, harmonic)
+    PAIRS(SHARED, "")                                                                              \
+    PAIRS(FLAT, "flat")                                                                            \
+    PAIRS(LINEAR, "linear")                                                                        \
+    PAIRS(HARMONIC, "harmonic")
 
 /** \cond INTERNAL */
 #define CS_CONTEXT_PAIR(pairs, name) CS_PAIRS_##pairs,
