@@ -24,16 +24,17 @@ static const cs_arch_key VIT_KEYS[] = {
     {"image_size", CS_KEY_INT, CS_AT(picture.height), 224},
     {"patch_size", CS_KEY_INT, CS_AT(picture.patch), 16},
     {"num_channels", CS_KEY_INT, CS_AT(picture.channels), 3},
-    {"qkv_bias", CS_KEY_BOOL, CS_AT(layer.qkv_bias), 1},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
-static const cs_arch_key VIT_PAST[] = {
+static const cs_arch_key VIT_MORE[] = {
+    {"qkv_bias", CS_KEY_BOOL, CS_AT(layer.qkv_bias), 1},
     {"encoder_stride pooler_output_size pooler_act", CS_KEY_PAST, 0, 0},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
 static const cs_arch_key MAE_KEYS[] = {
+    {"qkv_bias", CS_KEY_BOOL, CS_AT(layer.qkv_bias), 1},
     {"decoder_hidden_size", CS_KEY_INT, CS_AT(decoder.width), 512},
     {"decoder_num_hidden_layers", CS_KEY_INT, CS_AT(decoder.layers), 8},
     {"decoder_num_attention_heads", CS_KEY_INT, CS_AT(decoder.heads), 16},
@@ -120,7 +121,7 @@ const cs_arch_row cs_arch_vit = {
     .head = "Model",
     .plain = {VIT_PLAIN},
     .read = vit_read,
-    .keys = {VIT_KEYS, VIT_PAST},
+    .keys = {VIT_KEYS, VIT_MORE},
     .tensors = {VIT_TENSORS},
 };
 
@@ -186,6 +187,7 @@ static const cs_arch_key SIGLIP_KEYS[] = {
 };
 
 static const cs_arch_key DINOV2_KEYS[] = {
+    {"qkv_bias", CS_KEY_BOOL, CS_AT(layer.qkv_bias), 1},
     {"patch_size", CS_KEY_INT, CS_AT(picture.patch), 14},
     {"layer_norm_eps", CS_KEY_REAL, CS_AT(layer.eps), 1e-6},
     {"mlp_ratio use_swiglu_ffn", CS_KEY_PAST, 0, 0}, /* dinov2_read */
@@ -239,7 +241,7 @@ const cs_arch_row cs_arch_deit = {
     .token = {"embeddings.cls_token", "embeddings.mask_token", "embeddings.distillation_token"},
     .plain = {VIT_PLAIN_OF(3)},
     .read = vit_read,
-    .keys = {VIT_KEYS, VIT_PAST},
+    .keys = {VIT_KEYS, VIT_MORE},
     .tensors = {VIT_TENSORS},
 };
 
@@ -250,7 +252,7 @@ const cs_arch_row cs_arch_ijepa = {
     .prefix = "ijepa.",
     .plain = {VIT_PLAIN_OF(2)},
     .read = tower_read,
-    .keys = {VIT_KEYS, VIT_PAST},
+    .keys = {VIT_KEYS, VIT_MORE},
     .tensors = {VIT_TENSORS},
 };
 
@@ -308,18 +310,6 @@ const cs_arch_row cs_arch_dinov2 = {
 };
 
 static const cs_arch_key BEIT_KEYS[] = {
-    {"hidden_size", CS_KEY_INT, CS_AT(shape.width), 768},
-    {"num_hidden_layers", CS_KEY_INT, CS_AT(shape.layers), 12},
-    {"num_attention_heads", CS_KEY_INT, CS_AT(shape.heads), 12},
-    {"intermediate_size", CS_KEY_INT, CS_AT(shape.inner), 3072},
-    {"hidden_act", CS_KEY_ACT, CS_AT(layer.activation), 0},
-    {"hidden_dropout_prob", CS_KEY_REAL, CS_AT(training.dropout), 0},
-    {"attention_probs_dropout_prob", CS_KEY_REAL, CS_AT(training.attention_dropout), 0},
-    {"initializer_range", CS_KEY_REAL, CS_AT(training.init_range), 0.02},
-    {"layer_norm_eps", CS_KEY_REAL, CS_AT(layer.eps), 1e-12},
-    {"image_size", CS_KEY_INT, CS_AT(picture.height), 224},
-    {"patch_size", CS_KEY_INT, CS_AT(picture.patch), 16},
-    {"num_channels", CS_KEY_INT, CS_AT(picture.channels), 3},
     {"use_mean_pooling", CS_KEY_BOOL, CS_AT(head.norm), 1},
     /* beit_read */
     {"use_absolute_position_embeddings use_relative_position_bias "
@@ -391,7 +381,7 @@ const cs_arch_row cs_arch_beit = {
     .token = {"embeddings.cls_token", "embeddings.mask_token"},
     .plain = {VIT_PLAIN_OF(2)},
     .read = beit_read,
-    .keys = {BEIT_KEYS},
+    .keys = {VIT_KEYS, BEIT_KEYS},
     .tensors = {BEIT_TENSORS, VIT_TENSORS},
 };
 
