@@ -2,13 +2,15 @@
 """Values of the studies of predictors (plots/predictors.json, plots/predictors-synthetic.json), from the folder of a run.
 
     predictors.py collect STUDY.json FOLDER VALUES.csv.xz
+    predictors.py rest STUDY.json VALUES.csv.xz REST.json
     predictors.py pairs VALUES.csv.xz RUN PAIRS.csv
 
 collect writes one row for each number of a finished step: run (a, b, c; empty: a property of the objective), language (of
 synthetic corpora), object, kept, seed, role (prediction, outcome, loss, baseline), quantity, value, and se, low, high where
-the step has them. A folder whose study is not finished gives the rows of its finished objects. pairs
-writes the points of the figures of run RUN, for `cospec plot predicted PAIRS.csv`: sum of sigma^4 and mean number of tokens in
-the context (across) against fine-tuning. The standard library suffices.
+the step has them. A folder whose study is not finished gives the rows of its finished objects. Rows that VALUES.csv.xz has and
+the folder has not stay. rest writes a study of the steps whose numbers VALUES.csv.xz lacks, for a machine without the folder.
+pairs writes the points of the figures of run RUN, for `cospec plot predicted PAIRS.csv`: sum of sigma^4 and mean number of
+tokens in the context (across) against fine-tuning. The standard library suffices.
 """
 import csv
 import io
@@ -179,9 +181,63 @@ def write(rows, path):
     os.replace(path + ".part", path)
 
 
+def read(path):
+    try:
+        with lzma.open(path, "rt", newline="") as file:
+            return list(csv.DictReader(file))
+    except FileNotFoundError:
+        return []
+
+
+def joined(old, new):
+    """The rows of both: `new` wins, in the order of run and object that the two have together."""
+    def key(row):
+        return tuple(row.get(name) or "" for name in ("run", "language", "object", "kept", "seed", "role", "quantity"))
+
+    found = {key(row): row for row in old}
+    found.update((key(row), row) for row in new)
+    return [found[k] for k in sorted(found)]
+
+
+# The quantity whose number shows that a step has been done, by the step's prefix. The other steps are inputs of these.
+SHOWN = {"l": "sum4", "n": "share", "k": "kappa", "u": "unique", "d": "document", "v": "E64", "z": "sum4-2000",
+         "op": "untrained-probe", "ot": "untrained-finetune", "aw": "align-words", "as": "align-states", "r": "sampled-E64",
+         "p0": "probe-wordnet", "t0": "finetune-wordnet", "p1": "probe-bible-kjv", "t1": "finetune-bible-kjv",
+         "p2": "probe-foldoc", "t2": "finetune-foldoc", "p3": "probe-manpages", "t3": "finetune-manpages"}
+
+
+def rest(study, rows):
+    """The study of text without the steps whose numbers `rows` have; steps that only served these are left out too."""
+    have = {(r["run"], r["object"], r["kept"], r["seed"], r["quantity"]) for r in rows}
+
+    def missing(row, prefix):
+        run = (row["name"].split(".")[0], row["of"], row["kept"], row["seed"]) if "of" in row else ("", row["name"], "", "")
+        return prefix in SHOWN and run + (SHOWN[prefix],) not in have
+
+    wanted = set()  # names of steps
+    for group in reversed(study["steps"]):
+        for row in study["tables"][group["each"]]:
+            for step, command in reversed(group["run"].items()):
+                name = step.format(**row)
+                if missing(row, name.split("-")[0]) or name in wanted:
+                    wanted.add(name)
+                    wanted.update(word[1:] for word in command.format(**row).split() if word[0] == "@")
+    left = {"tables": {}, "steps": []}
+    for group in study["steps"]:
+        by_steps = {}
+        for row in study["tables"][group["each"]]:
+            steps = tuple(step for step in group["run"] if step.format(**row) in wanted)
+            by_steps.setdefault(steps, []).append(row)
+        for steps, table in by_steps.items():
+            if steps:
+                name = "rest_" + "".join("abcdefghij"[int(digit)] for digit in str(len(left["steps"])))
+                left["tables"][name] = table
+                left["steps"].append(dict(group, each=name, run={step: group["run"][step] for step in steps}))
+    return dict(study, **left)
+
+
 def pairs(path, run):
-    with lzma.open(path, "rt", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = read(path)
     for language in sorted({row["language"] for row in rows}):
         for quantity, words in (("sum4", "sum of sigma^4"), ("context-tokens", "mean tokens in the context")):
             of = {row["object"]: row["value"] for row in rows
@@ -201,11 +257,15 @@ def main(argv):
             writer.writeheader()
             writer.writerows(pairs(argv[2], argv[3]))
         return
-    if len(argv) != 5 or argv[1] != "collect":
+    if len(argv) != 5 or argv[1] not in ("collect", "rest"):
         sys.exit(__doc__.split("\n\n")[1])
     with open(argv[2]) as file:
         study = json.load(file)
-    rows = list(collect(study, argv[3]))
+    if argv[1] == "rest":
+        with open(argv[4], "w") as file:
+            json.dump(rest(study, read(argv[3])), file, indent=1)
+        return
+    rows = joined(read(argv[4]), collect(study, argv[3]))
     write(rows, argv[4])
     runs = {(row["run"], row["language"], row["object"], row.get("kept"), row.get("seed")) for row in rows if row["run"]}
     print(f"{argv[4]}: {len(rows)} values, {len({(r['language'], r['object']) for r in rows})} objects, {len(runs)} of {len(runs_of(study))} runs")

@@ -1,5 +1,6 @@
 """docs/results/predictors_test.py against scipy, and on made values whose answer is known: outcomes that follow one
 predictor, the share alone, or nothing."""
+import json
 import os
 import sys
 
@@ -8,7 +9,9 @@ import scipy.stats
 
 from harness import Checks
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "docs", "results"))
+ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
+sys.path.insert(0, os.path.join(ROOT, "docs", "results"))
+import predictors  # noqa: E402
 import predictors_test as t  # noqa: E402
 
 
@@ -98,9 +101,27 @@ def by_share(rng):
         and len(slope) == 2 else f"{ps} {no} {slope}"
 
 
+def steps_of(study):
+    return [step.format(**row) for group in study["steps"] for row in study["tables"][group["each"]] for step in group["run"]]
+
+
+def continued(rng):
+    """The rest of the published study: everything without values, nothing with all of them, and one run with its inputs."""
+    with open(os.path.join(ROOT, "plots", "predictors.json")) as file:
+        study = json.load(file)
+    everything = [dict(run="", object=row["name"], kept="", seed="", quantity=quantity)
+                  for row in study["tables"]["matrices"] for quantity in predictors.SHOWN.values()]
+    everything += [dict(run=row["name"].split(".")[0], object=row["of"], kept=row["kept"], seed=row["seed"], quantity=quantity)
+                   for row in predictors.runs_of(study) for quantity in predictors.SHOWN.values()]
+    gone = ("a", "ar", "1", "0", "finetune-wordnet"), ("", "ar", "", "", "align-states")
+    most = [row for row in everything if tuple(row[k] for k in ("run", "object", "kept", "seed", "quantity")) not in gone]
+    left = [set(steps_of(predictors.rest(study, rows))) for rows in ([], everything, most)]
+    return None if left == [set(steps_of(study)), set(), {"m-a.ar", "t0-a.ar", "o-ar", "as-ar"}] else f"{[len(x) for x in left]} {left[2]}"
+
+
 def main():
     checks = Checks("predictors")
-    for check in (correlations, permutations, family, others, by_matrix, by_share):
+    for check in (correlations, permutations, family, others, by_matrix, by_share, continued):
         checks.run(check.__name__, check, np.random.default_rng(3))
     checks.exit()
 
