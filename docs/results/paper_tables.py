@@ -27,6 +27,10 @@ This page has one table for each table of LA and GVP that the [long study of ima
 Terms are in the [glossary](../../glossary.md)."""
 
 
+# Rows of the papers that are in no claim of their table: method, and the paper's numbers by metric.
+MORE = {"LA, Table 5": ("t = 1 (two streams)", {"accuracy, linear probe": "56.2", "accuracy, fine-tuned": "82.5"})}
+
+
 def decimal(x, small):
     text = f"{x:.{4 if small else 3}f}"
     return re.sub(r"^(-?)0\.", r"\1.", text)
@@ -78,14 +82,24 @@ def methods(rows, claims):
     return printed, ours
 
 
+def add_more(label, papers, rows, claims, printed, ours):
+    """The row of a method that other tables have measured."""
+    for metric, paper in papers.items():
+        sides = [claims[row["claim"]].points[""].sides for row in rows if row["metric"] == metric]
+        side = next(s for both in sides for s in (both.left, both.right) if s.label == label)
+        printed[label, metric], ours[label, metric] = [paper], number_of(side)
+
+
 def table(head, rows):
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     return "\n".join(lines + ["| " + " | ".join(r) + " |" for r in rows])
 
 
-def section(source, rows, claims):
+def section(source, rows, everything, claims):
     metrics = list(dict.fromkeys(r["metric"] for r in rows))
     printed, ours = methods(rows, claims)
+    if source in MORE:
+        add_more(*MORE[source], everything, claims, printed, ours)
     head = ["method"]
     for metric in metrics:
         head += [f"paper, {short(metric)}", f"ours, {short(metric)} (95 %)", "seeds"]
@@ -113,14 +127,14 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     claims, _ = verdicts.read_study(folder)
     verdicts.decide(claims)
-    by_source = {}
-    for row in verdicts.read_rows(folder / "claims.csv"):
+    by_source, everything = {}, list(verdicts.read_rows(folder / "claims.csv"))
+    for row in everything:
         if not row["source"].startswith("this project"):
             by_source.setdefault(row["source"], []).append(row)
 
     def order(source):
         return not source.startswith("LA"), int(re.search(r"\d+", source)[0])
-    print("\n\n".join([INTRO] + [section(s, by_source[s], claims) for s in sorted(by_source, key=order)]))
+    print("\n\n".join([INTRO] + [section(s, by_source[s], everything, claims) for s in sorted(by_source, key=order)]))
 
 
 if __name__ == "__main__":
