@@ -50,9 +50,7 @@ static const char *shown_argument(const cs_opt *o)
 static void option_help(const cs_opt *o, char *text, size_t size)
 {
     int used = snprintf(text, size, "%s", o->help);
-    if (!chooses(o) || shown_argument(o) == o->argument || used < 0 || (size_t)used >= size) {
-        return;
-    }
+    if (!chooses(o) || shown_argument(o) == o->argument || used < 0 || (size_t)used >= size) return;
     const char *between = " One of ";
     for (const char *p = o->argument; *p && (size_t)used < size; p += *p == '|', between = ", ") {
         const size_t choice = strcspn(p, "|");
@@ -66,9 +64,7 @@ static void option_help(const cs_opt *o, char *text, size_t size)
 static void option_form(const cs_opt *o, char *form, size_t size)
 {
     char letter[8] = "";
-    if (o->letter) {
-        (void)snprintf(letter, sizeof letter, "-%c, ", o->letter);
-    }
+    if (o->letter) (void)snprintf(letter, sizeof letter, "-%c, ", o->letter);
     (void)snprintf(form, size, "%s--%s%s%s", letter, o->name, o->kind == CS_OPT_FLAG ? "" : " ",
                    o->kind == CS_OPT_FLAG ? "" : shown_argument(o));
 }
@@ -594,12 +590,8 @@ void cs_opt_markdown(const cs_command *const *commands, FILE *out)
         (void)fprintf(out, "| %s | %s |\n", exit_codes[i][0], exit_codes[i][1]);
     }
     (void)fputs("\n## Common options\n\n" TABLE_OF_OPTIONS, out);
-    for (const cs_opt *o = cs_opt_common; o->name; ++o) {
-        markdown_option(out, o);
-    }
+    for (const cs_opt *o = cs_opt_common; o->name; ++o) markdown_option(out, o);
     markdown_objectives(out);
     (void)fputc('\n', out);
-    for (const cs_command *const *c = commands; *c; ++c) {
-        markdown_command(out, *c);
-    }
+    for (const cs_command *const *c = commands; *c; ++c) markdown_command(out, *c);
 }
