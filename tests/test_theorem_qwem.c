@@ -1,6 +1,7 @@
 /* QWEM: the gradient flow against its closed forms, on matrices with known eigenvectors, and the
  * statements of the built-in example. */
-#include "analysis/theorems/qwem_flow.h"
+#include "analysis/measures/similarity.h"
+#include "analysis/theorems/qwem_train.h"
 #include "analysis/theorems/registry.h"
 #include "base/vector_ops.h"
 #include "statement_support.h"
@@ -98,8 +99,13 @@ TEST(example_holds)
 {
     cs_theorem_report report = {0};
     OK(cs_entry_qwem.run[CS_ON_NOTHING](&(cs_theorem_input){0}, &report));
-    assert_int_equal(report.statements.count, 6);
-    assert_each(i, 0, 6, report.statements.item[i].verdict == CS_PASS);
+    assert_int_equal(report.statements.count, 16);
+    /* of training only the two with word2vec's weights have another solution */
+    assert_each(i, 0, 16,
+                report.statements.item[i].verdict ==
+                    (i == 13 || i == 15 ? CS_UNSPECIFIED : CS_PASS));
+    assert_true(strstr(report.statements.item[13].text, "counts") &&
+                strstr(report.statements.item[15].text, "skip-gram"));
     const cs_statement *s = statement_of(&report.statements, "qwem-order", CS_PRINTED);
     assert_near(detail_of(s, "ordered_start"), 1e-4, 1e-18);
     assert_true(s->lhs > 0.5 && s->rhs < 3);
@@ -115,9 +121,142 @@ TEST(equal_eigenvalues)
     const cs_labelled m = {.a = {3, 3, ptr, col, val, true, false}};
     cs_theorem_report report = {0};
     OK(cs_entry_qwem.run[CS_ON_MATRIX](&(cs_theorem_input){.matrix = &m, .name = "m"}, &report));
-    assert_int_equal(report.statements.count, 4); /* there is no order */
+    assert_int_equal(report.statements.count, 10); /* there is no order */
     assert_each(i, 0, 4,
                 report.statements.item[i].verdict == CS_PASS &&
                     isfinite(report.statements.item[i].error));
     cs_statements_free(&report.statements);
+}
+
+/* --- training --------------------------------------------------------------------------------- */
+
+enum { TOKENS = 6 };
+
+/* Counts of pairs whose tokens are unequally frequent, M* and the eigenvectors of both. */
+typedef struct {
+    cs_pool pool;
+    cs_csr a;
+    cs_dense m, vectors, of_counts, start;
+    double value[TOKENS];
+    cs_qwem_problem problem;
+} counted;
+
+static double joint(int i, int j)
+{
+    const double common = 4.0 / (1 + i) / (1 + j);
+    return common + (i / 2 == j / 2 ? 0.3 : 0);
+}
+
+static void eigenvectors(const cs_dense *m, cs_dense *vectors, double *value)
+{
+    double ascending[TOKENS];
+    cs_dense all = cs_dense_columns(m, 0, TOKENS);
+    AUTO_OK(cs_dense, work, cs_dense_init(&work, TOKENS, TOKENS));
+    cs_dense_copy(&all, &work);
+    OK(cs_dense_eigh(&work, ascending, false));
+    for (int k = 0; k < TOKENS; ++k) {
+        value[k] = ascending[TOKENS - 1 - k];
+        memcpy(vectors->data + k * vectors->ld, work.data + (TOKENS - 1 - k) * work.ld,
+               TOKENS * sizeof(double));
+    }
+}
+
+static void counted_of(int64_t width, counted *c)
+{
+    double sum = 0, p[TOKENS] = {0}, ignored[TOKENS];
+    *c = (counted){0};
+    c->m = cs_dense_in(&c->pool, TOKENS, TOKENS);
+    c->vectors = cs_dense_in(&c->pool, TOKENS, TOKENS);
+    c->of_counts = cs_dense_in(&c->pool, TOKENS, TOKENS);
+    c->start = cs_dense_in(&c->pool, TOKENS, width);
+    cs_dense d = cs_dense_in(&c->pool, TOKENS, TOKENS);
+    OK(c->pool.status);
+    OK(cs_csr_init(&c->a, TOKENS, TOKENS, TOKENS * TOKENS));
+    for (int e = 0; e < TOKENS * TOKENS; ++e) {
+        c->a.col[e] = e % TOKENS;
+        c->a.val[e] = joint(e / TOKENS, e % TOKENS);
+        c->a.ptr[e / TOKENS + 1] = e + 1;
+        p[e / TOKENS] += c->a.val[e];
+        sum += c->a.val[e];
+    }
+    for (int e = 0; e < TOKENS * TOKENS; ++e) {
+        const double a = c->a.val[e] / sum;
+        const double pp = p[e / TOKENS] * p[e % TOKENS] / sum / sum;
+        c->m.data[e] = 2 * (a - pp) / (a + pp);
+        d.data[e] = TOKENS * TOKENS * (a - pp);
+    }
+    eigenvectors(&c->m, &c->vectors, c->value);
+    eigenvectors(&d, &c->of_counts, ignored);
+    cs_rng rng = cs_rng_at(9, CS_STREAM_TEST, 0);
+    for (int64_t i = 0; i < TOKENS * width; ++i) {
+        c->start.data[i] = 1e-3 * cs_rng_normal(&rng);
+    }
+    c->problem = (cs_qwem_problem){.m = &c->m,
+                                   .vectors = &c->vectors,
+                                   .lambda = c->value,
+                                   .width = width,
+                                   .samples = 20,
+                                   .interval = 1 / c->value[0]};
+}
+
+static void counted_free(counted *c)
+{
+    cs_csr_free(&c->a);
+    cs_pool_free(&c->pool);
+}
+
+/* The largest angle between W and the first eigenvector. */
+static double first_angle(const cs_dense *w, const cs_dense *vectors)
+{
+    double angle = 0;
+    const cs_dense first = cs_dense_columns(vectors, 0, 1);
+    OK(cs_principal_angles(w, &first, &angle));
+    return angle;
+}
+
+/* Steps of all pairs are the flow up to their length; drawn pairs come near. */
+TEST(training_with_equal_weights_follows_the_flow)
+{
+    counted c;
+    counted_of(1, &c);
+    cs_qwem_path flow = cs_qwem_path_in(&c.pool, &c.problem);
+    cs_qwem_path path = cs_qwem_path_in(&c.pool, &c.problem);
+    cs_dense end = cs_dense_in(&c.pool, TOKENS, 1);
+    OK(c.pool.status);
+    OK(cs_qwem_flow(&c.problem, &c.start, 100, &flow));
+    const double want = cs_qwem_half(&c.problem, flow.share, 0);
+    for (int t = CS_QWEM_FULL; t <= CS_QWEM_UNIFORM; ++t) {
+        const cs_qwem_recipe recipe = {.a = &c.a, .training = (cs_qwem_training)t, .seed = 1};
+        const double slack = t == CS_QWEM_FULL ? 0.03 : 0.1;
+        OK(cs_qwem_train(&c.problem, &recipe, &c.start, &path, &end));
+        assert_near(cs_qwem_half(&c.problem, path.share, 0), want, slack * want);
+        assert_true(first_angle(&end, &c.vectors) < slack && path.distance < slack * c.value[0]);
+        assert_true(t == CS_QWEM_FULL || path.distance > 1e-4); /* it is noisy */
+    }
+    counted_free(&c);
+}
+
+/* With word2vec's weights the first direction is that of a - p p, not that of M*. */
+TEST(weights_of_counts_learn_another_direction_first)
+{
+    counted c;
+    counted_of(1, &c);
+    const cs_dense other = cs_dense_columns(&c.of_counts, 0, 1);
+    const double apart = first_angle(&other, &c.vectors);
+    cs_qwem_path path = cs_qwem_path_in(&c.pool, &c.problem);
+    cs_dense end = cs_dense_in(&c.pool, TOKENS, 1);
+    OK(c.pool.status);
+    assert_true(apart > 0.3);
+    for (int i = 0; i < TOKENS; ++i) {
+        c.start.data[i] /= 1000;
+    }
+    for (int t = CS_QWEM_COUNTS; t <= CS_QWEM_SKIP_GRAM; ++t) {
+        const cs_qwem_recipe recipe = {.a = &c.a, .training = (cs_qwem_training)t, .seed = 1};
+        cs_qwem_problem p = c.problem;
+        OK(cs_qwem_interval(&c.problem, &recipe, &p.interval));
+        p.samples = 10; /* about e^10 times the start, which stays small */
+        OK(cs_qwem_train(&p, &recipe, &c.start, &path, &end));
+        assert_true(first_angle(&end, &c.of_counts) < apart / 3);
+    }
+    counted_free(&c);
 }

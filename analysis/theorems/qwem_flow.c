@@ -29,6 +29,38 @@ double cs_qwem_half_time(double lambda, double s)
     return log(lambda / s - 1) / (2 * lambda);
 }
 
+double cs_qwem_half(const cs_qwem_problem *p, const double *share, int64_t k)
+{
+    const double lambda = p->lambda[k];
+    int64_t t = 0;
+    while (t <= p->samples && share[t * p->width + k] < lambda / 2) {
+        ++t;
+    }
+    if (t == 0 || t > p->samples) {
+        return t == 0 ? 0 : INFINITY;
+    }
+    const double before = share[(t - 1) * p->width + k];
+    const double after = fmin(share[t * p->width + k], lambda * (1 - 1e-12));
+    const double low = log(before / (lambda - before)), high = log(after / (lambda - after));
+    return p->interval * ((double)t - high / (high - low));
+}
+
+int64_t cs_qwem_nearest(const cs_qwem_problem *p, const double *share, double *first,
+                        double *second)
+{
+    int64_t at = -1;
+    for (int64_t k = 0; k + 1 < p->width; ++k) {
+        const double x = cs_qwem_half(p, share, k), y = cs_qwem_half(p, share, k + 1);
+        if (p->lambda[k] - p->lambda[k + 1] > CS_QWEM_EQUAL * p->lambda[0] && isfinite(x) &&
+            (at < 0 || y - x < *second - *first)) {
+            at = k;
+            *first = x;
+            *second = y;
+        }
+    }
+    return at;
+}
+
 /* y += a x, entry by entry. */
 static void add(double a, const cs_dense *x, cs_dense *y)
 {
@@ -66,10 +98,12 @@ static cs_status runge_kutta(const cs_qwem_problem *p, double h, flow *f)
     return status;
 }
 
-static cs_status measure(const cs_qwem_problem *p, const cs_dense *w, int64_t sample, double *angle,
-                         cs_qwem_path *out)
+cs_status cs_qwem_measure(const cs_qwem_problem *p, const cs_dense *w, int64_t sample,
+                          cs_qwem_path *out)
 {
     const cs_dense top = cs_dense_columns(p->vectors, 0, p->width);
+    CS_AUTO_FREE double *angle = cs_alloc(p->width, sizeof *angle);
+    if (!angle) return CS_ERR_MEMORY;
     for (int64_t k = 0; k < p->width; ++k) {
         double sum = 0;
         for (int64_t j = 0; j < p->width; ++j) {
@@ -83,11 +117,14 @@ static cs_status measure(const cs_qwem_problem *p, const cs_dense *w, int64_t sa
     return status;
 }
 
-/* ||W W^T - V Lambda V^T||_F, from products of width d. */
-static cs_status distance(const cs_qwem_problem *p, flow *f, cs_qwem_path *out)
+/* From products of width d. */
+cs_status cs_qwem_distance(const cs_qwem_problem *p, const cs_dense *w, cs_qwem_path *out)
 {
-    cs_status status = cs_gemm(true, false, 1, &f->w, &f->w, 0, &f->gram);
-    double square = cs_dense_squares(&f->gram);
+    CS_AUTO(cs_pool) pool = {0};
+    cs_dense gram = cs_dense_in(&pool, p->width, p->width);
+    cs_status status = pool.status;
+    if (status == CS_OK) status = cs_gemm(true, false, 1, w, w, 0, &gram);
+    double square = status == CS_OK ? cs_dense_squares(&gram) : 0;
     for (int64_t k = 0; k < p->width; ++k) {
         const double s = out->share[p->samples * p->width + k];
         square += p->lambda[k] * (p->lambda[k] - 2 * s);
@@ -103,17 +140,16 @@ cs_status cs_qwem_flow(const cs_qwem_problem *p, const cs_dense *start, int64_t 
     CS_AUTO(cs_pool) pool = {0};
     flow f = {cs_dense_copy_in(&pool, start), cs_dense_in(&pool, n, d), cs_dense_in(&pool, n, d),
               cs_dense_in(&pool, n, d), cs_dense_in(&pool, d, d)};
-    double *angle = cs_pool_take(&pool, d, sizeof *angle);
     cs_status status = pool.status;
-    if (status == CS_OK) status = measure(p, &f.w, 0, angle, out);
+    if (status == CS_OK) status = cs_qwem_measure(p, &f.w, 0, out);
     for (int64_t t = 1; t <= p->samples && status == CS_OK; ++t) {
         for (int64_t i = 0; i < steps && status == CS_OK; ++i) {
             status = runge_kutta(p, p->interval / (double)steps, &f);
         }
         if (status == CS_OK && cs_interrupted()) status = cs_fail(CS_ERR_INTERRUPT, "interrupted");
-        if (status == CS_OK) status = measure(p, &f.w, t, angle, out);
+        if (status == CS_OK) status = cs_qwem_measure(p, &f.w, t, out);
     }
-    return status == CS_OK ? distance(p, &f, out) : status;
+    return status == CS_OK ? cs_qwem_distance(p, &f.w, out) : status;
 }
 
 /* --- the closed form -------------------------------------------------------------------------- */

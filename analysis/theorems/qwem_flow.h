@@ -61,6 +61,24 @@ cs_status cs_qwem_flow(const cs_qwem_problem *problem, const cs_dense *start, in
 cs_status cs_qwem_solution(const cs_qwem_problem *problem, const cs_dense *start,
                            cs_qwem_path *out) CS_MUST_CHECK;
 
+/* Share and tangent of a sample of W (n x d). */
+cs_status cs_qwem_measure(const cs_qwem_problem *problem, const cs_dense *w, int64_t sample,
+                          cs_qwem_path *out) CS_MUST_CHECK;
+
+/* The distance of W, whose shares are those of the last sample. */
+cs_status cs_qwem_distance(const cs_qwem_problem *problem, const cs_dense *w,
+                           cs_qwem_path *out) CS_MUST_CHECK;
+
+/* When mode k first has half of its eigenvalue: between two samples log odds are linear, which is
+ * exact for a sigmoid. Infinite: never. */
+double cs_qwem_half(const cs_qwem_problem *problem, const double *share, int64_t k);
+
+/* The mode whose half time is nearest to that of the next, or most behind it, and both times; -1: no
+ * two eigenvalues differ by CS_QWEM_EQUAL lambda_1. */
+#define CS_QWEM_EQUAL 1e-9
+int64_t cs_qwem_nearest(const cs_qwem_problem *problem, const double *share, double *first,
+                        double *second);
+
 /* s_k(t) and t_k of an aligned start with s. */
 double cs_qwem_sigmoid(double lambda, double s, double t);
 double cs_qwem_half_time(double lambda, double s);

@@ -18,7 +18,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analysis/theorems/qwem_flow.h"
+#include "analysis/theorems/theorem_qwem_private.h"
 #include "base/auto.h"
 #include "base/ints.h"
 #include "base/rng.h"
@@ -31,32 +31,15 @@ static const double GAP = 0.01;    /* least lambda_d - lambda_(d+1), in units of
 static const double SMALLEST = 64; /* largest lambda_1 / lambda_d */
 static const double FINEST = 0.1;  /* largest step, in units of 1 / lambda_1 */
 static const double DISTANCE = 0.01;
-static const double EQUAL = 1e-9; /* eigenvalues without an order, in units of lambda_1 */
 
-/* One input: M*, its eigenvalues, and the paths of both starts. */
-typedef struct {
-    cs_pool pool;
-    const cs_theorem_input *options;
-    const char *name;
-    cs_dense m, vectors;
-    double *lambda, next; /* next: lambda_(d+1), which may be 0 */
-    double residual, gap; /* largest residual; least gap between two of lambda_1..lambda_(d+1) */
-    double s;             /* of the start */
-    cs_qwem_problem problem;
-    cs_qwem_path coarse, aligned, random, solution;
-    double aligned_error, random_error; /* of shares */
-    double ordered;                     /* a start from which modes come in order, / lambda_d */
-    int64_t steps;
-} qwem;
-
-static void qwem_free(qwem *q)
+static void cs_qwem_audit_free(cs_qwem_audit *q)
 {
     cs_pool_free(&q->pool);
 }
 
 /* --- the matrix ------------------------------------------------------------------------------- */
 
-static cs_status dense_form(const cs_csr *a, const cs_matrix_form *form, qwem *q)
+static cs_status dense_form(const cs_csr *a, const cs_matrix_form *form, cs_qwem_audit *q)
 {
     CS_AUTO(cs_csr) whole = {0};
     const int64_t *column = q->options->row_column;
@@ -84,7 +67,7 @@ static int larger_value(const void *x, const void *y)
 }
 
 /* Eigenvalues with their signs, descending, and vectors in this order. */
-static cs_status sort_eigenvalues(const cs_spectrum *s, qwem *q)
+static cs_status sort_eigenvalues(const cs_spectrum *s, cs_qwem_audit *q)
 {
     q->vectors = cs_dense_in(&q->pool, s->v.rows, s->k);
     q->lambda = cs_pool_take(&q->pool, s->k, sizeof *q->lambda);
@@ -105,14 +88,14 @@ static cs_status sort_eigenvalues(const cs_spectrum *s, qwem *q)
 }
 
 /* The eigenvalue after the first d, with the value 0 of vectors that the spectrum does not have. */
-static double next_value(const qwem *q, int64_t d)
+static double next_value(const cs_qwem_audit *q, int64_t d)
 {
     const double known = d < q->vectors.cols ? q->lambda[d] : -INFINITY;
     return q->vectors.cols < q->m.rows ? fmax(known, 0) : known;
 }
 
 /* d: the largest number of at most --features eigenvalues with a gap after them. */
-static cs_status choose_width(qwem *q)
+static cs_status choose_width(cs_qwem_audit *q)
 {
     const int64_t wanted = q->options->features > 0 ? q->options->features : DEFAULT_FEATURES;
     const int64_t most = cs_least(cs_least(wanted, q->vectors.cols), q->m.rows - 1);
@@ -131,7 +114,7 @@ static cs_status choose_width(qwem *q)
     q->gap = q->lambda[d - 1] - q->next;
     for (int64_t k = 0; k + 1 < d; ++k) {
         const double gap = q->lambda[k] - q->lambda[k + 1];
-        q->gap = gap > EQUAL * q->lambda[0] ? fmin(q->gap, gap) : q->gap;
+        q->gap = gap > CS_QWEM_EQUAL * q->lambda[0] ? fmin(q->gap, gap) : q->gap;
     }
     q->s = START * q->lambda[d - 1];
     q->problem = (cs_qwem_problem){
@@ -147,7 +130,7 @@ static cs_status choose_width(qwem *q)
     return CS_OK;
 }
 
-static cs_status prepare(const cs_csr *a, qwem *q)
+static cs_status prepare(const cs_csr *a, cs_qwem_audit *q)
 {
     CS_AUTO(cs_spectrum) spectrum = {0};
     CS_AUTO(cs_matrix_form) *form = NULL;
@@ -177,7 +160,7 @@ static cs_status prepare(const cs_csr *a, qwem *q)
 
 /* --- the paths -------------------------------------------------------------------------------- */
 
-static double largest_difference(const qwem *q, const double *x, const double *y)
+static double largest_difference(const cs_qwem_audit *q, const double *x, const double *y)
 {
     double most = 0;
     for (int64_t i = 0; i < (q->problem.samples + 1) * q->problem.width; ++i) {
@@ -187,7 +170,8 @@ static double largest_difference(const qwem *q, const double *x, const double *y
 }
 
 /* A path with half the step of `coarse`, and the error of its shares. */
-static cs_status integrate(qwem *q, const cs_dense *start, cs_qwem_path *out, double *error)
+static cs_status integrate(cs_qwem_audit *q, const cs_dense *start, cs_qwem_path *out,
+                           double *error)
 {
     const double lambda = q->lambda[0];
     cs_status status = cs_qwem_flow(&q->problem, start, q->steps, &q->coarse);
@@ -199,44 +183,9 @@ static cs_status integrate(qwem *q, const cs_dense *start, cs_qwem_path *out, do
     return status;
 }
 
-/* When mode k first has half of its eigenvalue: between two samples log odds are linear, which is
- * exact for a sigmoid. Infinite: never. */
-static double half_time(const cs_qwem_problem *p, const double *share, int64_t k)
-{
-    const double lambda = p->lambda[k];
-    int64_t t = 0;
-    while (t <= p->samples && share[t * p->width + k] < lambda / 2) {
-        ++t;
-    }
-    if (t == 0 || t > p->samples) {
-        return t == 0 ? 0 : INFINITY;
-    }
-    const double before = share[(t - 1) * p->width + k];
-    const double after = fmin(share[t * p->width + k], lambda * (1 - 1e-12));
-    const double low = log(before / (lambda - before)), high = log(after / (lambda - after));
-    return p->interval * ((double)t - high / (high - low));
-}
-
-/* The mode whose half time is nearest to that of the next, or most behind it; -1: no two differ. */
-static int64_t nearest_pair(const cs_qwem_problem *p, const double *share, double *first,
-                            double *second)
-{
-    int64_t at = -1;
-    for (int64_t k = 0; k + 1 < p->width; ++k) {
-        const double x = half_time(p, share, k), y = half_time(p, share, k + 1);
-        if (p->lambda[k] - p->lambda[k + 1] > EQUAL * p->lambda[0] && isfinite(x) &&
-            (at < 0 || y - x < *second - *first)) {
-            at = k;
-            *first = x;
-            *second = y;
-        }
-    }
-    return at;
-}
-
 /* The largest start s / lambda_d of 1e-4, 1e-8, ... from which the modes come in order, by the closed
  * form; NaN: none that was tried. */
-static cs_status ordered_start(const qwem *q, const cs_dense *start, double *out)
+static cs_status ordered_start(const cs_qwem_audit *q, const cs_dense *start, double *out)
 {
     const double lambda = q->lambda[q->problem.width - 1];
     cs_status status = CS_OK;
@@ -255,13 +204,13 @@ static cs_status ordered_start(const qwem *q, const cs_dense *start, double *out
         }
         if (status == CS_OK) status = cs_qwem_solution(&p, &smaller, &path);
         if (status == CS_OK &&
-            (nearest_pair(&p, path.share, &first, &second) < 0 || first < second))
+            (cs_qwem_nearest(&p, path.share, &first, &second) < 0 || first < second))
             *out = START * factor;
     }
     return status;
 }
 
-static cs_status run_paths(qwem *q)
+static cs_status run_paths(const cs_csr *a, cs_qwem_audit *q)
 {
     const int64_t n = q->m.rows, d = q->problem.width;
     cs_qwem_path *const path[] = {&q->coarse, &q->aligned, &q->random, &q->solution};
@@ -281,12 +230,13 @@ static cs_status run_paths(qwem *q)
     }
     if (status == CS_OK) status = integrate(q, &start, &q->random, &q->random_error);
     if (status == CS_OK) status = cs_qwem_solution(&q->problem, &start, &q->solution);
-    return status == CS_OK ? ordered_start(q, &start, &q->ordered) : status;
+    if (status == CS_OK) status = ordered_start(q, &start, &q->ordered);
+    return status == CS_OK ? cs_qwem_trainings(a, &start, q) : status;
 }
 
 /* --- statements ------------------------------------------------------------------------------- */
 
-static void state_sigmoid(const qwem *q, cs_statements *out)
+static void state_sigmoid(const cs_qwem_audit *q, cs_statements *out)
 {
     const int64_t d = q->problem.width;
     cs_claim claim = {.id = "qwem-sigmoid",
@@ -311,7 +261,7 @@ static void state_sigmoid(const qwem *q, cs_statements *out)
     cs_statement_real(s, "start", q->s);
 }
 
-static void state_solution(const qwem *q, cs_statements *out)
+static void state_solution(const cs_qwem_audit *q, cs_statements *out)
 {
     cs_claim claim = {.id = "qwem-solution",
                       .form = CS_CORRECTED,
@@ -333,15 +283,16 @@ static void state_solution(const qwem *q, cs_statements *out)
     cs_statements_claim(out, &claim);
 }
 
-static cs_statement *state_order(const qwem *q, const cs_qwem_path *path, double share_error,
-                                 cs_statement_form form, const char *text, cs_statements *out)
+static cs_statement *state_order(const cs_qwem_audit *q, const cs_qwem_path *path,
+                                 double share_error, cs_statement_form form, const char *text,
+                                 cs_statements *out)
 {
     cs_claim claim = {.id = "qwem-order",
                       .form = form,
                       .relation = CS_RELATION_LESS,
                       .text = text,
                       .input = q->name};
-    const int64_t at = nearest_pair(&q->problem, path->share, &claim.lhs, &claim.rhs);
+    const int64_t at = cs_qwem_nearest(&q->problem, path->share, &claim.lhs, &claim.rhs);
     if (at < 0) {
         return NULL;
     }
@@ -355,7 +306,7 @@ static cs_statement *state_order(const qwem *q, const cs_qwem_path *path, double
     return s;
 }
 
-static void state_orders(const qwem *q, cs_statements *out)
+static void state_orders(const cs_qwem_audit *q, cs_statements *out)
 {
     cs_statement *s = state_order(q, &q->random, q->random_error, CS_PRINTED,
                                   "random start, small: modes reach half of lambda_k in the order "
@@ -372,14 +323,14 @@ static void state_orders(const qwem *q, cs_statements *out)
 }
 
 /* Two values of M*, the one for v_1..v_d: then all angles fall at one rate. */
-static bool one_rate(const qwem *q)
+static bool one_rate(const cs_qwem_audit *q)
 {
-    const double slack = EQUAL * q->lambda[0], last = q->lambda[q->vectors.cols - 1];
+    const double slack = CS_QWEM_EQUAL * q->lambda[0], last = q->lambda[q->vectors.cols - 1];
     const double least = q->vectors.cols < q->m.rows ? fmin(last, 0) : last;
     return q->lambda[0] - q->lambda[q->problem.width - 1] <= slack && q->next - least <= slack;
 }
 
-static void state_subspace(const qwem *q, cs_statements *out)
+static void state_subspace(const cs_qwem_audit *q, cs_statements *out)
 {
     const double u = (double)q->m.rows * DBL_EPSILON,
                  rate = q->lambda[q->problem.width - 1] - q->next;
@@ -408,7 +359,7 @@ static void state_subspace(const qwem *q, cs_statements *out)
     cs_statement_reals(s, 2, (cs_detail[]){{"rate", rate}, {"ratio", worst}});
 }
 
-static void state_limit(const qwem *q, cs_statements *out)
+static void state_limit(const cs_qwem_audit *q, cs_statements *out)
 {
     double square = 0;
     for (int64_t k = 0; k < q->problem.width; ++k) {
@@ -433,7 +384,7 @@ static void state_limit(const qwem *q, cs_statements *out)
 /* --- the table -------------------------------------------------------------------------------- */
 
 /* Shares of their eigenvalues that a mode, or all, have at a time: of the last sample up to it. */
-static double learned_at(const qwem *q, double time, int64_t first, int64_t last)
+static double learned_at(const cs_qwem_audit *q, double time, int64_t first, int64_t last)
 {
     const double most = (double)q->problem.samples;
     const int64_t t = (int64_t)fmin(time / q->problem.interval, most);
@@ -444,35 +395,37 @@ static double learned_at(const qwem *q, double time, int64_t first, int64_t last
     return sum;
 }
 
-static void add_rows(const qwem *q, cs_item *rows)
+static void add_rows(const cs_qwem_audit *q, cs_item *rows)
 {
     const int64_t d = q->problem.width;
     for (int64_t k = 0; rows && k < d; ++k) {
         cs_item *row = cs_item_object(rows, NULL);
-        const double time = half_time(&q->problem, q->random.share, k);
+        const double time = cs_qwem_half(&q->problem, q->random.share, k);
         cs_item_text(row, "input", q->name);
         cs_item_int(row, "mode", k + 1);
         cs_item_real(row, "eigenvalue", q->lambda[k]);
-        cs_item_real(row, "aligned", half_time(&q->problem, q->aligned.share, k));
+        cs_item_real(row, "aligned", cs_qwem_half(&q->problem, q->aligned.share, k));
         cs_item_real(row, "closed_form", cs_qwem_half_time(q->lambda[k], q->s));
         cs_item_real(row, "random", isfinite(time) ? time : NAN);
         cs_item_real(row, "learned", learned_at(q, time, 0, d));
         cs_item_real(row, "next_share", k + 1 < d ? learned_at(q, time, k + 1, k + 2) : NAN);
+        cs_qwem_add_trainings(q, k, row);
     }
 }
 
 static cs_status audit(const cs_csr *a, const char *name, const cs_theorem_input *in,
                        cs_theorem_report *report)
 {
-    CS_AUTO(qwem) q = {.options = in, .name = name};
+    CS_AUTO(cs_qwem_audit) q = {.options = in, .name = name};
     cs_status status = prepare(a, &q);
-    if (status == CS_OK) status = run_paths(&q);
+    if (status == CS_OK) status = run_paths(a, &q);
     if (status != CS_OK) return status;
     state_sigmoid(&q, &report->statements);
     state_orders(&q, &report->statements);
     state_limit(&q, &report->statements);
     state_solution(&q, &report->statements);
     state_subspace(&q, &report->statements);
+    cs_qwem_state_trainings(&q, &report->statements);
     add_rows(&q, report->rows);
     return cs_statements_status(&report->statements);
 }
@@ -517,4 +470,8 @@ const cs_theorem cs_entry_qwem = {
     .run = {[CS_ON_MATRIX] = on_matrix, [CS_ON_NOTHING] = on_nothing},
     .file = "qwem.csv",
     .key = "~qwem",
-    .view = {"~qwem[]", "input mode eigenvalue aligned closed_form random learned next_share"}};
+    .view = {"~qwem[]", "input mode eigenvalue aligned closed_form random learned next_share full "
+                        "uniform counts skip_gram=skip-gram"},
+    .course_file = "order.csv",
+    .course = {"~qwem[].~course[]",
+               "input=^input model step time mode=^mode sigma=^eigenvalue share"}};

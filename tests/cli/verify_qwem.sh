@@ -10,21 +10,25 @@ words() {
 # Rows of the folder are in another order than tokens. Every statement but the limit holds, as the gaps are small.
 test_words() {
     words && exits 0 "$COSPEC" verify qwem --matrix words --features 2 --csv -o q || return 1
-    [ "$(grep -c '^qwem-.*PASS' out)" -ge 10 ] && ! grep -q 'FAIL' out || { fail "$(cut -c1-60 out)"; return 1; }
+    [ "$(grep -c '^qwem-.*PASS' out)" -ge 19 ] && ! grep -q 'FAIL' out || { fail "$(cut -c1-60 out)"; return 1; }
     grep -q '^qwem-sigmoid,printed,PASS' out && grep -q '^qwem-solution,corrected,PASS' out && grep -q '^qwem-subspace,corrected,PASS' out &&
-        grep -q '^input,mode,eigenvalue,aligned,closed_form,random,learned,next_share$' q/qwem.csv || { fail "$(cat q/qwem.csv)"; return 1; }
+        grep -q '^input,mode,eigenvalue,aligned,closed_form,random,learned,next_share,full,uniform,counts,skip_gram$' q/qwem.csv || { fail "$(cat q/qwem.csv)"; return 1; }
     # eigenvalues are those of svd, and times those of the closed form
     exits 0 "$COSPEC" svd words -k all --form qwem --csv || return 1
     awk -F, 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == "eigenvalue") c = i; next } { print $c }' out | sort -gr | head -n 1 > want
     near "$(awk -F, '$1 == "words" && $2 == 1 { print $3 }' q/qwem.csv)" "$(cat want)" 1e-10 &&
-        near "$(awk -F, '$1 == "words" && $2 == 1 { print $4 - $5 }' q/qwem.csv)" 0 1e-6
+        near "$(awk -F, '$1 == "words" && $2 == 1 { print $4 - $5 }' q/qwem.csv)" 0 1e-6 &&
+        near "$(awk -F, '$1 == "words" && $2 == 1 { print $9 / $6 }' q/qwem.csv)" 1 .05 || return 1
+    # the course of every training begins at the start and, with equal weights, ends at the eigenvalue
+    awk -F, 'NR == 1 { print; next } $1 == "words" && $5 == 1 { if ($3 == 0) low = low + ($6 < .01); last[$2] = $7 } END { print low, (last["full"] > .95), (last["uniform"] > .9) }' q/order.csv > course
+    [ "$(sed -n 1p course)" = input,model,step,time,mode,sigma,share ] || fail "$(cat course)"
 }
 
 # The same bits for any number of threads; the built-in example alone, which is not among all.
 test_two_threads_agree() {
     mtx 3 3 "1 1 4" "1 2 1" "2 1 1" "2 2 3" "3 3 2" > m.mtx
     exits 0 "$COSPEC" verify qwem --matrix m.mtx --csv --threads 1 && cp out one && exits 0 "$COSPEC" verify qwem --matrix m.mtx --csv --threads 2 && cmp -s out one || fail "threads"
-    exits 0 "$COSPEC" verify qwem --csv && [ "$(grep -c ',PASS,' out)" = 6 ] && exits 0 "$COSPEC" verify all --csv && ! grep -q '^qwem' out
+    exits 0 "$COSPEC" verify qwem --csv && [ "$(grep -c ',PASS,' out)" = 14 ] && exits 0 "$COSPEC" verify all --csv && ! grep -q '^qwem' out
 }
 
 # An empty row and column of a file keep the numbers of the others.
