@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "analysis/measures/effective_rank.h"
+#include "analysis/measures/row_blocks.h"
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -341,30 +342,6 @@ void cs_mask_rank_free(cs_mask_rank *r)
 /* --- a model ------------------------------------------------------------------------------------
  */
 
-/* Blocks of consecutive documents, sizes differing by one at most. */
-static cs_status blocks_of(const cs_corpus *corpus, const cs_mask_rank_options *o, int32_t **out)
-{
-    int64_t kept = 0, at = 0;
-    int32_t *block = cs_alloc(corpus->documents, sizeof *block);
-    if (!block) return CS_ERR_MEMORY;
-    for (int64_t d = 0; d < corpus->documents; ++d) {
-        kept += !o->hidden.keep || o->hidden.keep[d];
-    }
-    if (o->blocks < 1 || o->blocks > kept) {
-        cs_free(block);
-        return cs_fail(CS_ERR_USAGE,
-                       "%" PRId64 " blocks are not possible with %" PRId64 " documents", o->blocks,
-                       kept);
-    }
-    for (int64_t d = 0; d < corpus->documents; ++d) {
-        bool in = !o->hidden.keep || o->hidden.keep[d];
-        block[d] = in ? (int32_t)(at * o->blocks / kept) : -1;
-        at += in;
-    }
-    *out = block;
-    return CS_OK;
-}
-
 cs_status cs_mask_rank_of(cs_model *model, const cs_corpus *corpus,
                           const cs_mask_rank_options *options, cs_mask_rank *out)
 {
@@ -378,7 +355,7 @@ cs_status cs_mask_rank_of(cs_model *model, const cs_corpus *corpus,
     }
     o.hidden.pooling = CS_POOL_NONE;
     o.hidden.drop_masked = o.encoder_only && !o.rare;
-    cs_status status = blocks_of(corpus, &o, &block);
+    cs_status status = cs_document_blocks(corpus->documents, o.hidden.keep, o.blocks, &block);
     if (status == CS_OK)
         status =
             cs_mask_rank_begin(model->config.shape.width, model->config.ids.mask, block, &o, &sums);

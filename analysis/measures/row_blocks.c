@@ -224,6 +224,28 @@ done:
     return CS_DELIVER(status, out, block, cs_drop);
 }
 
+cs_status cs_document_blocks(int64_t documents, const uint8_t *keep, int64_t blocks, int32_t **out)
+{
+    int64_t kept = 0, at = 0;
+    for (int64_t d = 0; d < documents; ++d) {
+        kept += !keep || keep[d];
+    }
+    if (blocks < 1 || blocks > kept) {
+        return cs_fail(CS_ERR_USAGE,
+                       "%" PRId64 " blocks are not possible with %" PRId64 " documents", blocks,
+                       kept);
+    }
+    int32_t *block = cs_alloc(documents, sizeof *block);
+    if (!block) return CS_ERR_MEMORY;
+    for (int64_t d = 0; d < documents; ++d) {
+        const bool in = !keep || keep[d];
+        block[d] = in ? (int32_t)(at * blocks / kept) : -1;
+        at += in;
+    }
+    *out = block;
+    return CS_OK;
+}
+
 void cs_row_order(const int32_t *block, int64_t rows, int64_t blocks, int64_t *order,
                   int64_t *start)
 {

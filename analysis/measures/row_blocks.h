@@ -45,6 +45,12 @@ bool cs_row_choice_wants_about(const cs_row_choice *choice);
 cs_status cs_row_blocks(const cs_row_choice *choice, int64_t rows, int32_t **out, int64_t *blocks,
                         int64_t *kept) CS_MUST_CHECK;
 
+/* The block of each of `documents` documents, -1 for one that `keep` (NULL: all) leaves out, in fresh
+ * memory: consecutive ones, in blocks whose sizes differ by one at most. CS_ERR_USAGE: fewer
+ * documents than blocks, or no block. */
+cs_status cs_document_blocks(int64_t documents, const uint8_t *keep, int64_t blocks,
+                             int32_t **out) CS_MUST_CHECK;
+
 /* The rows block after block: rows order[start[b]] .. order[start[b + 1] - 1] are those of block b, ascending.
  * block: of each row, below `blocks`; NULL: consecutive ones of about one size. order: rows, start: blocks + 1. */
 void cs_row_order(const int32_t *block, int64_t rows, int64_t blocks, int64_t *order,

@@ -277,7 +277,7 @@ static cs_status read_script(const char *name, char **out)
 /* Columns that name things; all others that a script draws are numbers, or empty. */
 static const char named[] =
     "series, similarity, with, metric, estimate, states, ask, kind, object, outcome, given, claim, "
-    "measure, label, verdict, unit, family, budget, target_position, trivial";
+    "measure, label, verdict, unit, family, budget, target_position, trivial, run";
 
 static cs_status check_numbers(const cs_figure *f, const cs_table *joined, int column)
 {

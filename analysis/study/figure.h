@@ -8,7 +8,7 @@
 #define CS_FIGURES                                                                                 \
     "toy-spectra, mask-ratio, bound, spectra, connectivity, similarity, draws, draws-spectra, "    \
     "heavy-tails, pareto, mask-rank, mask-rank-depth, training, length, density, theorem43, "      \
-    "budgets, rank-correlation, predicted, by-layer, rank-curve, alike, course, "                  \
+    "budgets, rank-correlation, predicted, by-layer, rank-curve, alike, course, phases, "          \
     "differences"
 
 typedef struct {

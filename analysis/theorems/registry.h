@@ -97,4 +97,5 @@ typedef struct {
 #define CS_THEOREM_TOY_ENTRIES (1 << 22)
 
 extern const cs_theorem cs_entry_22, cs_entry_31, cs_entry_41, cs_entry_42, cs_entry_43,
-    cs_entry_refinement, cs_entry_feedback, cs_entry_query_position, cs_entry_qwem, cs_entry_ntp;
+    cs_entry_refinement, cs_entry_feedback, cs_entry_query_position, cs_entry_qwem, cs_entry_ntp,
+    cs_entry_masking_ridge;

@@ -10,7 +10,8 @@
 #include <string.h>
 
 static const char nouns[] =
-    " answers batches bins blocks booleans boxes buckets budgets bytes channels characters classes "
+    " answers batches bins blocks booleans boxes buckets budgets bytes channels characters "
+    "checkpoints classes "
     "codes columns comparisons components contexts degrees differences dimensions directions "
     "distances "
     "documents "

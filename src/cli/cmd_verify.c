@@ -276,6 +276,8 @@ static void explain(const digest *d, FILE *out)
         {"NTP",
          "Geometry of Semantics in Next-Token Prediction: How Optimization Implicitly Organizes "
          "Linguistic Representations"},
+        {"R2MAE", "Understanding and Enhancing Mask-Based Pretraining towards Universal "
+                  "Representations"},
         {"cospec", "statements of this project"}};
     bool used[sizeof papers / sizeof *papers] = {false}, has[VERDICTS] = {false};
     for (int i = 0; i < CS_THEOREMS; ++i) {
@@ -344,19 +346,19 @@ static cs_status print_digest(const cs_table *rows, FILE *out, bool *printed)
 /* --- which theorems -------------------------------------------------------------------------- */
 
 /* "2.2|3.1|...|all" */
-static void names(const char *between, char text[112])
+static void names(const char *between, char text[128])
 {
     size_t at = 0;
     for (int i = 0; i <= CS_THEOREMS; ++i) {
         const char *id = i < CS_THEOREMS ? cs_theorem_list[i]->id : "all";
-        at += (size_t)snprintf(text + at, 112 - at, "%s%s", i > 0 ? between : "", id);
+        at += (size_t)snprintf(text + at, 128 - at, "%s%s", i > 0 ? between : "", id);
     }
 }
 
 static cs_status choose(cs_verify *v)
 {
     const char *name = cs_args_positionals(v->args) == 1 ? cs_args_positional(v->args, 0) : NULL;
-    char text[112];
+    char text[128];
     bool known = false;
     cs_status status = CS_OK;
     names(name ? ", " : "|", text);
@@ -517,7 +519,8 @@ const cs_command cs_cmd_verify = {
     .name = "verify",
     .help = &cs_help_verify,
 
-    .positional = "[2.2|3.1|4.1|4.2|4.3|refinement|feedback|query-position|qwem|ntp|trained|all]",
+    .positional = "[2.2|3.1|4.1|4.2|4.3|refinement|feedback|query-position|qwem|ntp|masking-ridge|"
+                  "trained|all]",
     .main = "list objective classes length tokens matrix model corpus mask-ratio output",
     .groups = verify_groups,
     .run = run_verify,

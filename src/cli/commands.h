@@ -17,6 +17,7 @@
     X(angles)                                                                                      \
     X(rank)                                                                                        \
     X(mask_rank)                                                                                   \
+    X(phases)                                                                                      \
     X(similarity)                                                                                  \
     X(train)                                                                                       \
     X(finetune)                                                                                    \

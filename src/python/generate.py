@@ -89,6 +89,8 @@ SOURCES = {
     "rank": [MAE_LM % "Figure 1 (rank_tau)", "Roy and Vetterli (2007), The effective rank, EUSIPCO (entropy_rank).",
              "Garrido et al. (2023), RankMe, ICML (rankme).",
              "Quenouille (1956), Notes on bias in estimation, Biometrika 43 (rank_tau_corrected)."],
+    "phases": ["Li et al. (2025), Tracing the representation geometry of language models from pretraining to post-training, "
+               "NeurIPS.", "Agrawal et al. (2022), alpha-ReQ, NeurIPS (decay_exponent).", OURS % "effective-rank.md"],
     "mask-rank": [MAE_LM % "sections 2 and 4.4; Figures 1, 5a and 6"],
     "similarity": ["Kornblith, Norouzi, Lee and Hinton (2019), Similarity of neural network representations revisited, ICML "
                    "(cka).",

@@ -94,6 +94,19 @@ static cs_status list(const char *dir, const char *suffix, steps *out)
     return status;
 }
 
+cs_status cs_train_kept(const char *dir, int64_t *count, int64_t **step)
+{
+    steps found = {0};
+    cs_status status = list(dir, "", &found);
+    for (int64_t i = 0; i < found.count / 2; ++i) {
+        const int64_t last = found.step[i];
+        found.step[i] = found.step[found.count - 1 - i];
+        found.step[found.count - 1 - i] = last;
+    }
+    *count = found.count;
+    return CS_DELIVER(status, step, found.step, cs_drop);
+}
+
 cs_status cs_train_last(const char *dir, int64_t *last, int64_t *before)
 {
     steps found = {0};

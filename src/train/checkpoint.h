@@ -50,6 +50,9 @@ cs_status cs_train_finite(const cs_params *params, int64_t step) CS_MUST_CHECK;
  * folder that lacks its trainer.json. */
 cs_status cs_train_last(const char *dir, int64_t *last, int64_t *before) CS_MUST_CHECK;
 
+/* The steps of all checkpoints in DIR, rising, in fresh memory; *count 0: none. */
+cs_status cs_train_kept(const char *dir, int64_t *count, int64_t **step) CS_MUST_CHECK;
+
 /* Reads DIR/checkpoint-STEP: the counters, and the recorded run (a new reference). Every file is
  * compared with its recorded SHA-256 first: CS_ERR_INPUT names the file and both, and how to
  * continue from the checkpoint before it. CS_ERR_USAGE: a checkpoint of another version. */

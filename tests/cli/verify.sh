@@ -143,7 +143,7 @@ test_solver_options() {
 }
 
 test_usage() {
-    refuses 2 '3.1|4.1|4.2|4.3|refinement|feedback|query-position|qwem|ntp|trained|all' verify && refuses 2 "theorem '5.1'" verify 5.1 &&
+    refuses 2 '3.1|4.1|4.2|4.3|refinement|feedback|query-position|qwem|ntp|masking-ridge|trained|all' verify && refuses 2 "theorem '5.1'" verify 5.1 &&
         refuses 2 classes verify 4.2 --classes 0
 }
 

@@ -1,0 +1,21 @@
+# The study of the neighbours' theories at its smallest scale: every command parses and runs, every claim finds its numbers, the report is whole.
+root=$(pwd)
+. tests/cli/lib.sh
+
+test_scales() {
+    mkdir r && touch r/report.html
+    for scale in smoke cpu; do
+        refuses 2 "r/report.html exists" "$COSPEC" reproduce --steps "$root/plots/neighbours.json" --template "$root/plots/neighbours.html" --scale $scale -o r || return 1
+    done
+}
+
+test_smoke() {
+    for corpus in wordnet glyphs; do
+        "$COSPEC" data prepare $corpus > out 2> err || { skip smoke "$(tail -1 err)"; return 0; }
+    done
+    exits 0 "$COSPEC" reproduce --steps "$root/plots/neighbours.json" --template "$root/plots/neighbours.html" --scale smoke -o r -q || return 1
+    [ "$(wc -l < r/claims.csv)" = 27 ] || { fail "$(wc -l < r/claims.csv) lines for 26 claims"; return 1; }
+    ! grep -q '{{' r/report.html && grep -q '^R2MAE-ridge,.*,holds,' r/claims.csv && grep -q 'collapse-expansion-compression' r/report.html || fail "the report is not filled"
+}
+
+run_tests
