@@ -6,7 +6,7 @@
 #   make help       the other targets
 #
 # CONFIG=release|debug|asan|fuzz|tsan|coverage picks the build folder; CC=gcc|clang the compiler; WERROR=1 makes warnings errors;
-# CUDA=auto|0|1 and MPI=auto|0|1 are probed (1 fails if absent).
+# CUDA=auto|0|1 and MPI=auto|0|1 are probed (1 fails if absent); CUDA_ARCHS='86' restricts the cards of the GPU plug-in.
 
 # As many jobs as processors, unless -j says otherwise.
 ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
@@ -44,10 +44,10 @@ CPPFLAGS := -D_GNU_SOURCE -Isrc -I. -I$(B)/generated $(PKG_CFLAGS)
 CFLAGS := -std=gnu11 $(OPT) $(WARN) -ffp-contract=off -fPIC -pthread
 comma := ,
 LDFLAGS := $(if $(filter asan,$(CONFIG)),-fsanitize=address$(comma)undefined)$(if $(filter tsan,$(CONFIG)),-fsanitize=thread)$(if $(filter coverage,$(CONFIG)),--coverage)
-# The GPU plug-in: host and device code by nvcc, for Hopper (sm_90) and, as PTX, for what comes after.
+# The GPU plug-in: host and device code by nvcc, for the cards that the probe chose (tests/cuda_options.sh).
 NVCC ?= nvcc
-NVCCFLAGS := -std=c++17 -O3 -gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90 \
-  -Isrc -Werror all-warnings -Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra -cudart static
+CUDA_ARCHS ?=
+NVCCFLAGS = -std=c++17 -O3 $(shell cat $(B)/probe/cuda-options) -Isrc -Werror all-warnings -Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra -cudart static
 # The MPI plug-in: the compiler wrapper of Open MPI (or MPICH), around the same compiler.
 MPICC ?= mpicc
 # The compiler of the emulation that tests the plug-in's sources on the CPU (g++ with gcc, clang++ with clang).
@@ -101,7 +101,7 @@ deps:
 
 # Probes the libraries that the compiler and linker find; a missing required one stops here, with its Debian package's name.
 probe:
-	@CC='$(CC)' NVCC='$(NVCC)' MPICC='$(MPICC)' CUDA='$(CUDA)' MPI='$(MPI)' sh tests/probe.sh $(B)
+	@CC='$(CC)' NVCC='$(NVCC)' MPICC='$(MPICC)' CUDA='$(CUDA)' CUDA_ARCHS='$(CUDA_ARCHS)' MPI='$(MPI)' sh tests/probe.sh $(B)
 
 # The options of a build for coverage apply to the counted sources alone; the rest of the build is quick.
 ifeq ($(CONFIG),coverage)

@@ -6,9 +6,9 @@ dir=$1/probe
 stamp=$dir/ok
 nvcc=${NVCC:-nvcc}
 mpicc=${MPICC:-mpicc}
-asked="${CC:-cc} ${CUDA:-auto} ${MPI:-auto} $(command -v "$nvcc" || true) $(command -v "$mpicc" || true)"
+asked="${CC:-cc} ${CUDA:-auto} ${CUDA_ARCHS:-} ${CI:-} ${MPI:-auto} $(command -v "$nvcc" || true) $(command -v "$mpicc" || true)"
 still_holds() {
-    [ -f "$stamp" ] && [ -f "$dir/cuda" ] && [ -f "$dir/mpi" ] && [ "$stamp" -nt tests/probe.sh ] || return 1
+    [ -f "$stamp" ] && [ -f "$dir/cuda" ] && [ -f "$dir/mpi" ] && [ "$stamp" -nt tests/probe.sh ] && [ "$stamp" -nt tests/cuda_options.sh ] || return 1
     {
         IFS= read -r line && [ "$line" = "$asked" ] || return 1
         while read -r line; do [ -f "$line" ] || return 1; done
@@ -51,10 +51,11 @@ if [ -n "$missing" ]; then
     echo "probe: missing:$missing ('make deps' installs them on Debian)" >&2
     exit 1
 fi
-# The plug-in needs nvcc with code for sm_90 and the header of cuBLASLt; the libraries are loaded at run time.
+# The plug-in needs nvcc with code for its cards and the header of cuBLASLt; the libraries are loaded at run time.
 cuda_works() {
     printf '#include <cublasLt.h>\n__global__ void k(cublasLtHandle_t *h) { *h = nullptr; }\nint main() { k<<<1, 1>>>(nullptr); return (int)cudaGetLastError(); }\n' > "$dir/t.cu"
-    "$nvcc" -arch=sm_90 -cudart static "$dir/t.cu" -o "$dir/t" > "$dir/cuda.log" 2>&1
+    # shellcheck disable=SC2046,SC2086
+    { sh tests/cuda_options.sh "$nvcc" ${CUDA_ARCHS:-} > "$dir/cuda-options" && "$nvcc" $(cat "$dir/cuda-options") -cudart static "$dir/t.cu" -o "$dir/t"; } > "$dir/cuda.log" 2>&1
 }
 echo 0 > "$dir/cuda"
 if [ "${CUDA:-auto}" = 0 ]; then
@@ -63,10 +64,10 @@ elif ! command -v "$nvcc" >/dev/null 2>&1; then
     echo "probe: CUDA off ($nvcc is not on PATH)"
     [ "${CUDA:-auto}" != 1 ] || { echo "probe: CUDA=1 but $nvcc is not on PATH" >&2; exit 1; }
 elif cuda_works; then
-    echo "probe: CUDA on ($nvcc compiles and links for sm_90)"
+    echo "probe: CUDA on ($nvcc compiles and links for$(grep -o 'sm_[0-9]*' "$dir/cuda-options" | sed 's/^/ /' | tr -d '\n'))"
     echo 1 > "$dir/cuda"
 else
-    echo "probe: CUDA off ($nvcc cannot compile and link for sm_90, see $dir/cuda.log)"
+    echo "probe: CUDA off ($nvcc cannot compile and link, see $dir/cuda.log)"
     [ "${CUDA:-auto}" != 1 ] || { echo "probe: CUDA=1 but $nvcc cannot build, see $dir/cuda.log" >&2; exit 1; }
 fi
 # The carrier of --mpi needs mpi.h behind the wrapper, and PARPACK.

@@ -503,7 +503,6 @@ extern "C" const cs_plugin *cs_cuda_plugin(void)
     plugin.version = CS_PLUGIN_VERSION;
     cs_plugin_sizes(plugin.size);
     plugin.needs_driver = PLUGIN_NEEDS_DRIVER;
-    plugin.built = PLUGIN_BUILT;
     plugin.open = cuda_open;
     return &plugin;
 }

@@ -52,10 +52,10 @@ cs_status cuda_choose(Device *c, int number, char *name, size_t capacity)
     cudaDeviceProp about;
     cs_status status = cuda_check(c, cudaGetDeviceProperties(&about, number), "device query");
     if (status != CS_OK) return status;
-    if (about.major < 9) {
-        return c->fail(CS_ERR_DEVICE,
-                       "no GPU in use: %s has compute capability %d.%d, but 9.0 is needed",
-                       about.name, about.major, about.minor);
+    if (10 * about.major + about.minor < PLUGIN_LOWEST) {
+        return c->fail(
+            CS_ERR_DEVICE, "no GPU in use: %s has compute capability %d.%d, but %d.%d is needed",
+            about.name, about.major, about.minor, PLUGIN_LOWEST / 10, PLUGIN_LOWEST % 10);
     }
     (void)snprintf(name, capacity, "%s", about.name);
     c->shared_limit = (int64_t)about.sharedMemPerBlockOptin;

@@ -14,13 +14,13 @@
 #define CS_SHARED_BYTES(name) extern __shared__ __align__(16) unsigned char name[]
 #endif
 
-/* Members that both tables of the plug-in share. */
+/* Members that both tables of the plug-in share. PLUGIN_LOWEST: the least compute capability that it
+ * has code for, times 10 (tests/cuda_options.sh). */
 #ifdef CS_CUDA_EMULATION
+#define PLUGIN_LOWEST 80
 #define PLUGIN_NEEDS_DRIVER 0
-#define PLUGIN_BUILT "emulation on the CPU"
 #else
 #define PLUGIN_NEEDS_DRIVER 1
-#define PLUGIN_BUILT "CUDA, sm_90 and PTX of compute_90"
 #endif
 
 extern "C" {
@@ -79,8 +79,10 @@ static inline cs_status launch(const Device *c, const char *name, void (*kernel)
                                                   cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                   (int)shared),
                              name)
-                : c->fail(CS_ERR_USAGE, "CUDA %s: %lld bytes of shared memory, %lld fit", name,
-                          (long long)shared, (long long)c->shared_limit);
+                : c->fail(CS_ERR_USAGE,
+                          "CUDA %s: a block needs %lld bytes of shared memory, but this GPU has "
+                          "%lld; use narrower heads or --device cpu",
+                          name, (long long)shared, (long long)c->shared_limit);
         if (status != CS_OK) return status;
     }
     if (c->clock) {

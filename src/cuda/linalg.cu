@@ -247,7 +247,6 @@ extern "C" const cs_gpu_table *cs_cuda_linalg(void)
     table.version = CS_GPU_VERSION;
     cs_gpu_sizes(table.size);
     table.needs_driver = PLUGIN_NEEDS_DRIVER;
-    table.built = PLUGIN_BUILT;
     table.open = gpu_open;
     return &table;
 }

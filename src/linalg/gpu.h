@@ -15,7 +15,7 @@
 #include "linalg/space.h"
 
 /* The version is increased by every change of the meaning of the functions. */
-enum { CS_GPU_VERSION = 2, CS_GPU_SIZES = 7 };
+enum { CS_GPU_VERSION = 3, CS_GPU_SIZES = 7 };
 
 #define CS_GPU_SYMBOL "cs_cuda_linalg"
 
@@ -70,7 +70,6 @@ typedef struct {
     int32_t version;
     int32_t size[CS_GPU_SIZES];
     int32_t needs_driver; /* 0: runs without a driver (the emulation of the tests) */
-    const char *built;    /* toolkit and architectures */
     cs_status (*open)(const cs_gpu_host *host, int number, cs_gpu **out);
 } cs_gpu_table;
 

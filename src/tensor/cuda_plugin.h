@@ -15,7 +15,7 @@
 #include "tensor/run.h"
 
 /* The version is increased by every change of the meaning of the functions. */
-enum { CS_PLUGIN_VERSION = 4, CS_PLUGIN_SIZES = 12 };
+enum { CS_PLUGIN_VERSION = 5, CS_PLUGIN_SIZES = 12 };
 
 #define CS_PLUGIN_SYMBOL "cs_cuda_plugin"
 
@@ -42,7 +42,6 @@ typedef struct {
     int32_t version;
     int32_t size[CS_PLUGIN_SIZES];
     int32_t needs_driver; /* 0: runs without a driver (the emulation of the tests) */
-    const char *built;    /* toolkit and architectures */
     cs_status (*open)(const cs_plugin_host *host, const cs_plugin_options *options,
                       cs_backend **out);
 } cs_plugin;

@@ -80,6 +80,9 @@ void *emulate_symbol(void *library, const char *name);
 /* Order of threads and blocks from here on: false as they come, true another for each launch
  * (reversed, or shuffled). */
 extern "C" void emulate_shuffle(bool on);
+/* The compute capability and the shared memory of a block of the card that is emulated from here on;
+ * at first 9.0 and EMULATED_SHARED. */
+extern "C" void emulate_card(int major, int minor, size_t shared);
 
 /* Trouble. Device memory in all, 0: $COSPEC_EMULATED_BYTES or 1 GiB; the allocation after `count`
  * others fails, -1: none does, and how many are left; likewise calls of libraries; what solvers

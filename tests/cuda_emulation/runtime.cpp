@@ -63,6 +63,10 @@ std::map<void *, Piece> pieces; /* in use */
 size_t memory_bytes, memory_used;
 int allocations_left = -1; /* until one fails */
 std::vector<Piece> freed;  /* until the stream goes: no address comes twice */
+struct {
+    int major, minor;
+    size_t shared;
+} card = {9, 0, EMULATED_SHARED};
 
 size_t pages_of(size_t bytes)
 {
@@ -70,6 +74,11 @@ size_t pages_of(size_t bytes)
     return (bytes + page - 1) / page * page;
 }
 } // namespace
+
+void emulate_card(int major, int minor, size_t shared)
+{
+    card = {major, minor, shared};
+}
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
@@ -81,9 +90,10 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int)
 {
     memset(out, 0, sizeof *out);
     (void)snprintf(out->name, sizeof out->name, "emulation");
-    out->major = 9;
+    out->major = card.major;
+    out->minor = card.minor;
     out->multiProcessorCount = 4;
-    out->sharedMemPerBlockOptin = EMULATED_SHARED;
+    out->sharedMemPerBlockOptin = card.shared;
     return cudaSuccess;
 }
 

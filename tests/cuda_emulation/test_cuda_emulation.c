@@ -14,6 +14,7 @@
 const cs_plugin *cs_cuda_plugin(void);
 void emulate_shuffle(bool on);
 void emulate_strict(bool on);
+void emulate_card(int major, int minor, size_t shared);
 
 cs_backend *open_with(cs_device_options options)
 {
@@ -143,6 +144,88 @@ TEST(relative_positions_on_the_way)
         }
         assert_int_equal(own_pass, i);
     }
+}
+
+/* --- cards --------------------------------------------------------------------------------------- */
+
+/* Shared memory that a block may have, in KiB: CUDA C++ Programming Guide 13.0, table "Technical
+ * Specifications per Compute Capability". */
+static const struct {
+    int major, minor, shared;
+} cards[] = {{8, 0, 163}, {8, 6, 99}, {8, 9, 99}, {9, 0, 227}, {10, 0, 227}, {12, 0, 99}};
+
+static bool counted(cs_backend *backend, const char *kernel)
+{
+    cs_backend_count row = {.what = ""};
+    bool found = false;
+    for (int64_t i = 0; row.what; ++i) {
+        OK(backend->counted(backend, i, &row));
+        found = found || (row.what && strcmp(row.what, kernel) == 0);
+    }
+    return found;
+}
+
+static void attention_of_width(cs_tensor_net *net, const void *width)
+{
+    const int64_t cols = *(const int64_t *)width;
+    cs_graph *g = &net->graph;
+    int rows = cs_net_rows(net, 1, 2), at = cs_net_index(net, rows, cs_fill_position, 0);
+    int x = cs_net_activation(net, "x", rows, cols);
+    cs_attention_options o = {
+        .vis = at, .lim = at, .table = CS_NONE, .pos_q = CS_NONE, .pos_k = CS_NONE, .heads = 1};
+    cs_net_output(net, cs_graph_attention(g, x, x, x, &o));
+}
+
+/* The gradient of keys by plain kernels, which has 4 warps of 2 (width + 32) floats a block, needs
+ * the most shared memory of all kernels. */
+static void too_wide(const int64_t shared)
+{
+    const int64_t widest = shared * 1024 / 32 - 32, wider = widest + 1;
+    const cs_tensor_case fits = {"wide head", NULL, attention_of_width, &widest};
+    const cs_tensor_case fits_not = {"wider head", NULL, attention_of_width, &wider};
+    CS_AUTO(cs_backend) *backend = open_with((cs_device_options){.f32 = true});
+    char why[CS_TENSOR_WHY] = "";
+    cs_tensor_world world;
+    if (!cs_tensor_compare(backend, &fits, why)) {
+        fail_msg("%d KiB: %s", (int)shared, why);
+    }
+    cs_tensor_open(&world, &fits_not, backend, true);
+    cs_tensor_forward(&world);
+    assert_fails(cs_run_backward(world.run), CS_ERR_USAGE,
+                 "bytes of shared memory, but this GPU has");
+    cs_tensor_close(&world);
+}
+
+/* On each card the widest heads run on tensor cores, and what does not fit is refused. */
+TEST(shared_memory_of_cards)
+{
+    static const char *const names[] = {"width 128, causal, dropout, relative",
+                                        "norm of 1030 columns"};
+    for (size_t card = 0; card < sizeof cards / sizeof *cards; ++card) {
+        emulate_card(cards[card].major, cards[card].minor, (size_t)cards[card].shared * 1024);
+        for (int i = 0; i < 2; ++i) {
+            CS_AUTO(cs_backend) *backend =
+                open_with((cs_device_options){.timed = true, .own_products = true});
+            char why[CS_TENSOR_WHY] = "";
+            if (!cs_tensor_compare(backend, case_of(cs_cuda_cases, names[i]), why)) {
+                fail_msg("%d.%d: %s: %s", cards[card].major, cards[card].minor, names[i], why);
+            }
+            assert_int_equal(counted(backend, "key gradient on tensor cores"), i == 0);
+        }
+        too_wide(cards[card].shared);
+    }
+    emulate_card(9, 0, (size_t)227 * 1024);
+}
+
+/* A card that the plug-in has no code for. */
+TEST(older_card)
+{
+    cs_backend *backend = NULL;
+    const cs_device_options options = {.f32 = true};
+    emulate_card(7, 5, (size_t)64 * 1024);
+    assert_fails(cs_plugin_open(cs_cuda_plugin(), &options, &backend), CS_ERR_DEVICE,
+                 "has compute capability 7.5, but 8.0 is needed");
+    emulate_card(9, 0, (size_t)227 * 1024);
 }
 
 TEST(shared_cases_f32)
