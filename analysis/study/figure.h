@@ -9,7 +9,7 @@
     "toy-spectra, mask-ratio, bound, spectra, connectivity, similarity, draws, draws-spectra, "    \
     "heavy-tails, pareto, mask-rank, mask-rank-depth, training, length, density, theorem43, "      \
     "budgets, rank-correlation, predicted, by-layer, rank-curve, alike, course, phases, "          \
-    "differences"
+    "differences, order"
 
 typedef struct {
     const char *name; /* of CS_FIGURES */

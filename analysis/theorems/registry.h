@@ -10,6 +10,7 @@
 #include "cooc/builder.h"
 #include "cooc/labelled.h"
 #include "cooc/spectrum.h"
+#include "cooc/store.h"
 #include "model/model.h"
 #include "text/corpus.h"
 #include "text/tokenizer.h"
@@ -34,6 +35,10 @@ typedef struct {
     const char *name;
     const cs_spectrum *leading;
     const int64_t *row_column; /* column that each row is, -1 for none; NULL: row i is column i */
+
+    /* a run: its checkpoints (analysis/trained/learned_order.h), and the matrix of its objective */
+    const struct cs_learned_run *run;
+    const cs_cooc_store *store;
 
     /* a corpus, with the options of its sequences; or models on its documents `keep` */
     const cs_cooc_options *build;
@@ -84,8 +89,9 @@ typedef struct {
     const char *corrected_words;
     /* of a separate entry: separated by spaces, not combinable with others */
     const char *options;
-    bool apart;  /* not part of `all` */
-    bool labels; /* on a matrix: needs labels of its rows, and leading triplets */
+    bool apart;         /* not part of `all` */
+    bool labels;        /* on a matrix: needs labels of its rows, and leading triplets */
+    bool course_of_run; /* on a model: on the checkpoints of a run, with a matrix */
     cs_theorem_run run[CS_THEOREM_INPUTS]; /* on nothing: on built-in examples, with the others */
     const char *file, *key;                /* its table, and the array of its rows in a record */
     cs_view view;

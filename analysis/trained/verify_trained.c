@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/trained/learned_modes.h"
+#include "analysis/trained/learned_order.h"
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -574,7 +574,7 @@ static cs_status on_toy(const cs_theorem_input *in, cs_theorem_report *report)
 
 const cs_theorem cs_entry_trained = {
     .id = "trained",
-    .about = "verify trained trains on the toy model",
+    .about = "verify trained is about the toy model, or about a run with its matrix",
     .paper = "cospec",
     .corrected_words = "training comes near the minimum of the loss",
     .corrected =
@@ -582,11 +582,12 @@ const cs_theorem cs_entry_trained = {
         "subspaces are those of Abar",
     .options = "width steps",
     .apart = true,
-    .run = {[CS_ON_TOY] = on_toy},
+    .course_of_run = true,
+    .run = {[CS_ON_TOY] = on_toy, [CS_ON_MODEL] = cs_verify_order},
     .file = "trained.csv",
     .key = "~trained",
     .view = {"~trained[]", "input model documents width t loss se optimum excess excess_share "
-                           "distance left_angle right_angle uniform quadratic"},
+                           "distance left_angle right_angle uniform quadratic modes reached tau p"},
     .course_file = "order.csv",
     .course = {"~trained[].~order[]",
-               "input=^input model=^model step mode sigma count share energy"}};
+               "input=^input model=^model step mode sigma count share energy observed"}};

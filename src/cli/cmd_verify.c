@@ -24,7 +24,9 @@ static const cs_opt verify_options[] = {
             "Labels of the rows of a matrix FILE: .npy of integers, or text with one label per "
             "line. Negative, '-' or empty: no label."),
     {"triplets", 'k', CS_OPT_INT, "K", NULL, 1, 1e9,
-     "4.1: features t = 1..K. Default: all if the smaller side has at most 512, else 64.", false},
+     "4.1: features t = 1..K. Default: all if the smaller side has at most 512, else 64. trained "
+     "--model: leading directions, 16 by default.",
+     false},
     CS_INT("rotations", "N", "20", 1, 1e6,
            "4.1: number of random rotations of each degenerate singular space."),
     CS_INT("features", "T", "4", 1, 1e4,
@@ -42,7 +44,7 @@ static const cs_opt model_options[] = {
     CS_HEADING("Theorem 4.3 and refinement on a text"),
     CS_TEXT("model", "DIR", NULL,
             "4.3: check this model of cospec train --arch linear on --corpus, instead of a random "
-            "one on the toy model."),
+            "one on the toy model. trained: follow the checkpoints of this run on --matrix."),
     CS_TEXT("against", "DIR", NULL,
             "4.3: measure degradation from the loss of this linear model with the same tokens and "
             "loss. Default: the model's own loss on X_m."),

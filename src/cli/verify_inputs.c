@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "analysis/study/compare.h"
 #include "analysis/theorems/theorems.h"
+#include "analysis/trained/learned_order.h"
 #include "base/auto.h"
 #include "cli/argument_kind.h"
 #include "cli/groups.h"
@@ -293,6 +295,66 @@ static cs_theorem_model model_of(const cs_model_text *t)
                               .spectral_factor = t->kind.spectral_factor};
 }
 
+/* --- the checkpoints of a run ------------------------------------------------------------------ */
+
+typedef struct {
+    cs_args *args;
+    const cs_checkpoints *all;
+    cs_model_text text; /* the one that is open */
+} open_run;
+
+static cs_status open_checkpoint(void *ctx, int64_t number, cs_learned_model *out)
+{
+    open_run *r = ctx;
+    const char *dir = r->all->at[number].path;
+    cs_model_text_free(&r->text);
+    r->text = (cs_model_text){0};
+    cs_status status = cs_args_model_open(r->args, dir, &r->text);
+    if (status == CS_OK) status = cs_model_text_has_tokenizer(&r->text);
+    *out = (cs_learned_model){.name = dir,
+                              .model = &r->text.model,
+                              .tokenizer = r->text.tokenizer,
+                              .kind = &r->text.kind};
+    return status;
+}
+
+static cs_status verify_run(cs_verify *v)
+{
+    cs_args *args = v->args;
+    const char *dir = cs_args_text(args, "model"), *matrix = cs_args_text(args, "matrix");
+    CS_AUTO(cs_checkpoints) all = {0};
+    CS_AUTO(cs_cooc_store) store = {0};
+    CS_AUTO(cs_pool) pool = {0};
+    open_run open = {.args = args, .all = &all};
+    cs_status status =
+        cs_args_refuse(args, "corpus against objective classes length tokens labels width steps",
+                       "cannot be combined with verify trained --model");
+    if (status == CS_OK && !matrix)
+        status = cs_fail(CS_ERR_USAGE, "verify trained --model RUN needs --matrix DIR, the matrix "
+                                       "of its objective (cospec cooc)");
+    if (status == CS_OK) status = cs_require_kind(args, CS_ERR_INPUT, matrix, CS_IS_STORE);
+    if (status == CS_OK) status = cs_checkpoints_of(dir, &all);
+    if (status == CS_OK) status = cs_cooc_read(matrix, &store);
+    if (status == CS_OK) status = cs_output_input(args, matrix);
+    int64_t *step = cs_pool_take(&pool, all.count, sizeof *step);
+    if (status == CS_OK) status = pool.status;
+    for (int64_t i = 0; i < all.count && status == CS_OK; ++i) {
+        step[i] = all.at[i].step;
+    }
+    const cs_learned_run run = {all.count, step, open_checkpoint, &open};
+    v->input.run = &run;
+    v->input.store = &store;
+    v->input.name = matrix;
+    v->input.model = (cs_theorem_model){.name = dir};
+    for (int i = 0; i < CS_THEOREMS && status == CS_OK; ++i) {
+        status = cs_verify_run_one(v, i, CS_ON_MODEL);
+    }
+    v->input.run = NULL;
+    v->input.store = NULL;
+    cs_model_text_free(&open.text);
+    return status;
+}
+
 /* Where the masking is that of the model's training. */
 static cs_status input_training(cs_args *args)
 {
@@ -308,7 +370,10 @@ cs_status cs_verify_model(cs_verify *v)
     cs_objective o;
     bool given = false;
     if (!cs_verify_named(v) || !cs_verify_named(v)->run[CS_ON_MODEL]) {
-        return cs_fail(CS_ERR_USAGE, "--model needs verify 4.3");
+        return cs_fail(CS_ERR_USAGE, "--model needs verify 4.3 or verify trained");
+    }
+    if (cs_verify_named(v)->course_of_run) {
+        return verify_run(v);
     }
     cs_status status =
         cs_args_refuse(args, "matrix objective classes length tokens labels triplets",

@@ -40,6 +40,50 @@ test_order_of_learning() {
     done
 }
 
+# Words a..h: the next one is of the same half with probability .95, and of the same pair in it with .75. The matrix of two
+# neighbours has the singular values 1, .9, .475 twice, and the noise of the sample.
+halves_and_pairs() {
+    awk 'BEGIN { srand(4); for (i = 0; i < 900; ++i) { t = int(8 * rand()); line = ""
+        for (j = 0; j < 8; ++j) { line = line " " substr("abcdefgh", t + 1, 1) "x"
+            h = int(t / 4); p = int(t / 2) % 2
+            if (rand() < .95) p = rand() < .75 ? p : 1 - p; else { h = 1 - h; p = int(2 * rand()) }
+            t = 4 * h + 2 * p + int(2 * rand()) }
+        print line } }' > h.txt
+}
+
+# run OBJECTIVE MODES: a run of it and the course of its modes.
+run() {
+    exits 0 "$COSPEC" cooc --corpus h.txt --vocab all --objective "$1" --context nearest:1 --split train -o m --force &&
+        exits 0 "$COSPEC" train --corpus h.txt --vocab all --objective "$1" --steps 240 --width 32 --layers 1 --heads 2 --lr 3e-3 --keep-at 1,20,40,60,80,100,120,140,160,200 -o r --force &&
+        exits 0 "$COSPEC" verify trained --model r --matrix m -k "$2" --csv -o o --force
+}
+
+# The half is learned before the pairs, in every objective; predictions of all events of ar are read, and the others are drawn.
+test_order_on_a_corpus() {
+    halves_and_pairs
+    for o in ar 'group-ar(t=2)'; do
+        run "$o" 4 || return 1
+        grep -q '^trained-order,corrected,[A-Z]*,0,<,' out && [ "$(sed -n 2p o/trained.csv | cut -d, -f1-2)" = m,r ] || { fail "$o: $(cat out o/trained.csv)"; return 1; }
+        awk -F, -v o="$o" 'NR == 1 { if ($0 != "input,model,step,mode,sigma,count,share,energy,observed") bad = "header"; next }
+            { last[$4] = $7; at[$3, $4] = $7; if ($4 == 2 && $7 >= .5 && !half) half = $3; if (o == "ar" && ($9 - 1) ^ 2 > 1e-16) bad = "observed " $9
+              if ($3 == 1 && $4 > 1 && $7 ^ 2 > .04) bad = "start " $7 }
+            END { for (k = 1; k <= 4; ++k) if (!(last[k] > .75 && last[k] < 1.2)) bad = "end " k " " last[k]
+                  if (!(at[half, 2] > at[half, 3] + .05 && at[half, 2] > at[half, 4] + .05)) bad = "order " half " " at[half, 2] " " at[half, 3]; print bad; exit bad != "" }' o/order.csv > bad ||
+            { fail "$o: $(cat bad)"; return 1; }
+    done
+    # any number of threads, and a figure
+    cp o/order.csv one && exits 0 "$COSPEC" verify trained --model r --matrix m -k 4 -o o --force --threads 1 && cmp -s one o/order.csv || { fail "${why:-threads}"; return 1; }
+    exits 0 "$COSPEC" plot order o/order.csv --series model -o f && [ -s f/order.svg ] && [ -s f/order.pdf ] || return 1
+    exits 0 "$COSPEC" cooc --corpus h.txt --vocab all --objective ar --context nearest:1 -o ar &&
+        refuses 2 'the objective group-ar(t=2), but the matrix has ar' "$COSPEC" verify trained --model r --matrix ar &&
+        refuses 2 'needs --matrix DIR' "$COSPEC" verify trained --model r &&
+        refuses 2 'cannot be combined' "$COSPEC" verify trained --model r --matrix m --steps 3 || return 1
+    sed 's/ax/zx/g' h.txt > z.txt && exits 0 "$COSPEC" cooc --corpus z.txt --vocab all --objective 'group-ar(t=2)' --context nearest:1 -o z &&
+        refuses 3 'token zx of the matrix is not one of r/checkpoint-1' "$COSPEC" verify trained --model r --matrix z &&
+        exits 0 "$COSPEC" cooc --corpus h.txt --vocab all --objective 'group-ar(t=2)' --context unique -o u &&
+        refuses 2 'needs a matrix with a row for each context' "$COSPEC" verify trained --model r --matrix u
+}
+
 test_short_training() {
     steps=2
     exits 4 trained --objective ar --csv && grep -q '^trained-angle,corrected,INCONCLUSIVE' out && ! grep -q ',corrected,FAIL' out
