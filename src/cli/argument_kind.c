@@ -14,6 +14,7 @@
 #include "io/npy.h"
 #include "io/rows.h"
 #include "linalg/matrix_file.h"
+#include "linalg/matrix_index.h"
 #include "model/model.h"
 #include "plan/objective.h"
 #include "text/corpus.h"
@@ -42,6 +43,21 @@ static bool holds(const char *dir, const char *name)
     return there;
 }
 
+static bool holds_shards(const char *dir)
+{
+    char **name = NULL;
+    int64_t count = 0;
+    bool found = false;
+    if (cs_dir_names(dir, &name, &count) != CS_OK) {
+        cs_reason_clear();
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        found = found || cs_is_shard_name(name[i]);
+    }
+    cs_text_list_free(name, count);
+    return found;
+}
+
 /* Several sources, and not an objective with its parameters: the first of them is known or there. */
 static bool joins_corpora(const char *path)
 {
@@ -68,10 +84,10 @@ cs_path_kind cs_path_kind_of(const char *path)
     const bool named = cs_synthetic_named(path) || cs_corpus_named(path, &side) ||
                        cs_images_named(path) || cs_field_named(path) || joins_corpora(path);
     if (cs_path_is_dir(path)) {
-        return holds(path, "config.json")  ? CS_IS_MODEL
-               : holds(path, "matrix.npz") ? CS_IS_STORE
-               : named                     ? CS_IS_CORPUS
-                                           : CS_IS_FOLDER;
+        return holds(path, "config.json")          ? CS_IS_MODEL
+               : holds(path, cs_matrix_name(path)) ? CS_IS_STORE
+               : named                             ? CS_IS_CORPUS
+                                                   : CS_IS_FOLDER;
     }
     if (named) {
         return CS_IS_CORPUS;
@@ -171,6 +187,15 @@ cs_status cs_require_kind(const cs_args *args, cs_status code, const char *path,
                            parts[i]);
     }
     cs_hint hint = {0};
+    if (found == CS_IS_FOLDER && (wanted == CS_IS_MATRIX || wanted == CS_IS_STORE) &&
+        holds_shards(path)) {
+        return cs_fail(code,
+                       "%s: shards of a matrix without " CS_MATRIX_INDEX
+                       ": the run that wrote them "
+                       "did not finish, or the index was not copied; copy it, or build the matrix "
+                       "again (cospec cooc ... --force)",
+                       path);
+    }
     if (found == CS_IS_FOLDER && words[wanted].file) {
         return cs_fail(code, "%s: %s: no %s", path, words[wanted].missing, words[wanted].file);
     }

@@ -1,6 +1,7 @@
 /* cospec cooc: the co-occurrence matrix of a corpus under an objective and a context mode. */
 
 #include <math.h>
+#include <string.h>
 
 #include "base/auto.h"
 #include "base/scratch.h"
@@ -11,6 +12,7 @@
 #include "cli/results.h"
 #include "cooc/builder.h"
 #include "io/file.h"
+#include "linalg/matrix_index.h"
 
 static const cs_opt cooc_options[] = {
     CS_HEADING("Matrix"),
@@ -24,6 +26,10 @@ static const cs_opt cooc_options[] = {
             "each:W:flat, each:W:linear, each:W:harmonic: pairs weigh as if word2vec had removed "
             "tokens of a share above T at random; 1e-3 to 1e-5 are usual."),
     CS_FLAG("mtx", "Also write matrix.mtx."),
+    CS_SIZE(
+        "shard-size", "BYTES", "4G",
+        "Largest size of a file of rows (K, M, G allowed). A larger matrix is written in shards "
+        "of consecutive rows, which matrix.index.json lists."),
     {0},
 };
 static const cs_opt *const cooc_groups[] = {cs_group_corpus,
@@ -50,14 +56,42 @@ static cs_status print_build(cs_args *args, const cs_cooc_prepared *p, const cs_
     return cs_output_record(args, "cooc", &view);
 }
 
+/* The files of a matrix in the folder `below` of DIR ("" or "NAME/"), and shards that are there. */
+static cs_status claim_files(cs_args *args, const char *below)
+{
+    char **name = NULL;
+    int64_t count = 0;
+    const char *dir = cs_args_format(args, "%s/%s", cs_args_text(args, "output"), below);
+    cs_status status = dir ? CS_OK : CS_ERR_MEMORY;
+    for (int i = 0; status == CS_OK && cs_cooc_file(i); ++i) {
+        const char *file = cs_args_format(args, "%s%s", below, cs_cooc_file(i));
+        status = file ? cs_output_claim(args, file) : CS_ERR_MEMORY;
+    }
+    if (status == CS_OK && cs_path_is_dir(dir)) status = cs_dir_names(dir, &name, &count);
+    for (int64_t i = 0; status == CS_OK && i < count; ++i) {
+        if (!cs_is_shard_name(name[i])) continue;
+        const char *file = cs_args_format(args, "%s%s", below, name[i]);
+        status = file ? cs_output_claim(args, file) : CS_ERR_MEMORY;
+    }
+    cs_text_list_free(name, count);
+    return status;
+}
+
 static cs_status store(cs_args *args, const cs_cooc_prepared *p, const char *dir, bool force,
                        const cs_cooc *cooc)
 {
+    char **name = NULL;
+    int64_t count = 0;
+    const size_t root = strlen(cs_args_text(args, "output"));
     cs_status status = cs_dir_make(dir);
-    for (int i = 0; status == CS_OK && cs_cooc_file(i); ++i) {
-        const char *path = cs_args_join(args, dir, cs_cooc_file(i));
-        status = path ? cs_output_begin(args, path) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_cooc_files(cooc, &p->options, &count, &name);
+    for (int64_t i = 0; status == CS_OK && i < count; ++i) {
+        const char *path = cs_args_join(args, dir, name[i]);
+        status = path ? CS_OK : CS_ERR_MEMORY;
+        if (path && cs_is_shard_name(name[i])) status = cs_output_claim(args, path + root + 1);
+        if (status == CS_OK) status = cs_output_begin(args, path);
     }
+    cs_text_list_free(name, count);
     return status
                ? status
                : cs_cooc_write(dir, p->corpus, &p->options, cooc, cs_args_flag(args, "mtx"), force);
@@ -149,12 +183,8 @@ static cs_status build_in_memory(cs_args *args, cs_corpus *corpus, cs_cooc_prepa
 
 static cs_status claim_draws(cs_args *args, int64_t draws)
 {
-    cs_status status = CS_OK;
-    for (int i = 0; status == CS_OK && cs_cooc_file(i); ++i) {
-        const char *file = cs_args_format(args, "draws-%lld/%s", (long long)draws, cs_cooc_file(i));
-        status = file ? cs_output_claim(args, file) : CS_ERR_MEMORY;
-    }
-    return status;
+    const char *folder = cs_args_format(args, "draws-%lld/", (long long)draws);
+    return folder ? claim_files(args, folder) : CS_ERR_MEMORY;
 }
 
 /* One number of draws: the matrix into DIR/draws-N, its top singular values into the result. */
@@ -275,10 +305,7 @@ static cs_status claim_all(cs_args *args, bool list)
     }
     cs_status status =
         cs_output_claim(args, list ? "draws.csv draws.json" : "matrix.json cooc.json");
-    for (int i = 0; !list && cs_cooc_file(i) && status == CS_OK; ++i) {
-        status = cs_output_claim(args, cs_cooc_file(i));
-    }
-    return status;
+    return status || list || !cs_args_given(args, "output") ? status : claim_files(args, "");
 }
 
 /* --mpi: every rank counts its part, rank 0 receives the matrix and stores it. */
@@ -390,7 +417,9 @@ static cs_status run_cooc(cs_args *args)
     CS_AUTO_FREE int64_t *draws = NULL;
     const char *list = cs_args_text(args, "draws");
     cs_status status = cs_args_cooc(args, &file, &options);
-    CS_ARGS_FIELDS(args, &options, subsample);
+    CS_ARGS_FIELDS(args, &options, subsample, shard_size);
+    if (status == CS_OK && options.shard_size == 0)
+        status = cs_fail(CS_ERR_USAGE, "--shard-size 0 leaves no space for rows");
     if (status == CS_OK && list)
         status = cs_parse_int_list(list, "--draws", 0, INT32_MAX, &count, &draws);
     if (status == CS_OK && count < 2 && cs_args_given(args, "moment-budget"))

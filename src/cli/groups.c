@@ -17,6 +17,7 @@
 #include "cooc/moments.h"
 #include "io/digests.h"
 #include "io/file.h"
+#include "linalg/matrix_index.h"
 #include "plan/parameter.h"
 #include "plan/spec.h"
 
@@ -314,7 +315,7 @@ cs_status cs_item_stored(cs_item *in, const char *path)
 
 const char *cs_args_matrix_file(cs_args *args, const char *given)
 {
-    return cs_path_is_dir(given) ? cs_args_join(args, given, "matrix.npz") : given;
+    return cs_path_is_dir(given) ? cs_args_join(args, given, cs_matrix_name(given)) : given;
 }
 
 static cs_status sidecar_input(cs_args *args, const char *given)

@@ -96,7 +96,8 @@ cs_status cs_args_toy(const cs_args *args, const cs_sweep *sweep, int64_t point,
 bool cs_args_target_given(const cs_args *args);
 
 /* Reads a matrix as cs_matrix_read_filled and records it as an input: for a directory its
- * matrix.npz, and the matrix.json that cs_item_stored reads. *path is the file. */
+ * matrix.npz or the index of its shards (which has their digests), and the matrix.json that
+ * cs_item_stored reads. *path is the file. */
 cs_status cs_args_matrix(cs_args *args, const char *given, const char **path,
                          cs_nonempty_rows *rows, cs_csr *out) CS_MUST_CHECK;
 /* Only the file, NULL: out of memory. */

@@ -16,8 +16,9 @@
 #include "cooc/build_sequences.h"
 #include "cooc/context_private.h"
 #include "cooc/record_private.h"
-#include "cooc/store_private.h"
+#include "cooc/store_files_private.h"
 #include "cooc/synthetic_spread_private.h"
+#include "linalg/matrix_index.h"
 
 /* Nonzeros of the class masses of at most `rows` rows or columns. */
 static double class_entries(const cs_corpus *corpus, double rows, double entries)
@@ -32,11 +33,15 @@ static double assembled_bytes(const cs_corpus *corpus, double rows, double entri
            rows * (sizeof(cs_hash128) + 4 * sizeof(int64_t));
 }
 
-/* The same where class masses are not known: at most. */
-static double stored_at_most(const cs_corpus *c, double rows, double entries)
+/* The same where class masses are not known, in shards or not: at most. */
+static double stored_at_most(const cs_cooc_prepared *p, double rows, double entries)
 {
-    return cs_store_bytes(c, rows, entries, class_entries(c, rows, entries),
-                          class_entries(c, (double)c->vocab, entries));
+    const cs_corpus *c = p->corpus;
+    const int64_t size = p->options.shard_size > 0 ? p->options.shard_size : CS_COOC_SHARD_SIZE;
+    const double classes = class_entries(c, rows, entries),
+                 shards = cs_store_shards_at_most(rows, entries, classes, (double)size);
+    return cs_store_bytes(c, rows, entries, classes, class_entries(c, (double)c->vocab, entries)) +
+           (shards - 1) * CS_SHARD_KINDS * CS_STORE_HEADER;
 }
 
 /* Bytes of runs in the scratch files: none where one worker has slots for all; twice the records
@@ -223,7 +228,7 @@ cs_status cs_cooc_estimate_prepared(cs_cooc_prepared *p, cs_cooc_size *out)
                               .rows = size.rows,
                               .entries = size.entries,
                               .matrix = cs_archive_bytes(size.rows, size.entries),
-                              .stored = stored_at_most(corpus, size.rows, size.entries),
+                              .stored = stored_at_most(p, size.rows, size.entries),
                               .memory = collected + (in_files ? use.limit : matrix) +
                                         matrix * use.workers /
                                             CS_RANGES + /* parts; masses, sums and pointers */
@@ -243,7 +248,7 @@ cs_status cs_cooc_check_disk(cs_cooc_prepared *p, const char *dir)
     if (status == CS_OK) status = cs_store_space(dir, &space);
     if (status == CS_OK) {
         const double all = contributions_of(p);
-        if (stored_at_most(p->corpus, most_of(p, all, false), most_of(p, all, true)) > space)
+        if (stored_at_most(p, most_of(p, all, false), most_of(p, all, true)) > space)
             status = size_of(p, use.workers, &most, &least);
     }
     return status ? status

@@ -48,6 +48,9 @@ typedef struct cs_cooc cs_cooc;
 /** Default seconds between two checkpoints: an interrupt may lose the work since the last one. */
 #define CS_CHECKPOINT_EVERY 60.0
 
+/** Default of cs_cooc_options.shard_size. An archive of this size needs no zip64 extension. */
+#define CS_COOC_SHARD_SIZE (INT64_C(4) << 30)
+
 /** Options of a build. */
 typedef struct {
     /** The objective. */
@@ -82,6 +85,10 @@ typedef struct {
     int64_t memory_budget;
     /** Folder of the scratch files; NULL: $TMPDIR or /tmp. */
     const char *scratch;
+    /** Most bytes of a file of the stored matrix (cs_cooc_write), if no row is larger; 0:
+     * CS_COOC_SHARD_SIZE.
+     */
+    int64_t shard_size;
     /** Folder for the state of an interrupted build, created when needed; NULL: none. */
     const char *checkpoint;
     /** Least seconds between two checkpoints; 0: CS_CHECKPOINT_EVERY. */

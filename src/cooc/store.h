@@ -10,6 +10,10 @@
  * - plan.json: the plans, if the objective came from a file
  * - matrix.mtx: if requested
  *
+ * A matrix whose files would exceed `shard_size` is stored in shards of consecutive rows: in place of
+ * matrix.npz, rows.npz and row_labels.npz come files matrix-00001-of-00003.npz and so on, and
+ * matrix.index.json, which lists them with their rows, sizes and digests.
+ *
  * The text of a row, contexts of held-out documents and all audits need nothing else.
  */
 #pragma once
@@ -42,16 +46,24 @@ typedef struct {
  * \param options options of the build
  * \param mtx write matrix.mtx too
  * \param force replace an existing matrix
- * \retval CS_ERR_USAGE the directory holds a matrix.json, without `force`
+ * \retval CS_ERR_USAGE the directory holds a matrix.json, without `force`; or as cs_cooc_files
  * \retval CS_ERR_IO a file cannot be written
  */
 cs_status cs_cooc_write(const char *dir, const cs_corpus *corpus, const cs_cooc_options *options,
                         const cs_cooc *cooc, bool mtx, bool force) CS_MUST_CHECK;
 
-/** Name of file number `index`, from 0, that cs_cooc_write may write, matrix.json first; NULL after
- * the last.
+/** Name of file number `index`, from 0, that cs_cooc_write may write in addition to shards, matrix.json
+ * first; NULL after the last.
  */
 const char *cs_cooc_file(int index);
+
+/** The names of all files that cs_cooc_write may write for a matrix: those of cs_cooc_file, then the
+ * shards. Free them with cs_text_list_free.
+ *
+ * \retval CS_ERR_USAGE the matrix would have more than 99,999 shards
+ */
+cs_status cs_cooc_files(const cs_cooc *cooc, const cs_cooc_options *options, int64_t *count,
+                        char ***out) CS_MUST_CHECK;
 
 /** Reads a stored matrix.
  *

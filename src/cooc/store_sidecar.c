@@ -9,7 +9,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
-#include "cooc/store_private.h"
+#include "cooc/store_sidecar_private.h"
 #include "io/file.h"
 #include "plan/parameter.h"
 #include "plan/plan_file.h"
@@ -66,7 +66,7 @@ cs_status cs_sidecar_options(const cs_cooc_options *o, json_t *to)
 }
 
 cs_status cs_sidecar_make(const cs_corpus *corpus, const cs_cooc_options *o, const cs_cooc *m,
-                          json_t **out)
+                          const cs_sidecar_sizes *sizes, json_t **out)
 {
     CS_AUTO_FREE char *objective = cs_objective_describe(&o->objective);
     json_t *w = json_object();
@@ -76,7 +76,7 @@ cs_status cs_sidecar_make(const cs_corpus *corpus, const cs_cooc_options *o, con
     cs_json_put(&status, w, "objective", objective ? cs_json_text(objective) : NULL);
     if (status == CS_OK) status = cs_sidecar_options(o, w);
     cs_json_put(&status, w, "sampled", json_boolean(o->draws > 0));
-    cs_json_put(&status, w, "form", json_string(m->matrix.a.gram ? "gram" : "counts"));
+    cs_json_put(&status, w, "form", json_string(cs_context_gram(&o->context) ? "gram" : "counts"));
     cs_json_put(&status, w, "exact", json_boolean(m->exact));
     cs_json_put(&status, w, "unit", cs_json_number(m->unit));
     cs_json_put(&status, w, "mass", cs_json_number(m->mass));
@@ -84,10 +84,10 @@ cs_status cs_sidecar_make(const cs_corpus *corpus, const cs_cooc_options *o, con
     cs_json_put(&status, w, "sequences", json_integer(m->sequences));
     cs_json_put(&status, w, "skipped_sequences", json_integer(m->skipped_sequences));
     cs_json_put(&status, w, "contributions", json_integer(m->contributions));
-    cs_json_put(&status, w, "rows", json_integer(m->matrix.a.rows));
-    cs_json_put(&status, w, "cols", json_integer(m->matrix.a.cols));
-    cs_json_put(&status, w, "nnz", json_integer(cs_csr_nnz(&m->matrix.a)));
-    cs_json_put(&status, w, "labels", json_integer(m->matrix.labels));
+    cs_json_put(&status, w, "rows", json_integer(sizes->rows));
+    cs_json_put(&status, w, "cols", json_integer(sizes->cols));
+    cs_json_put(&status, w, "nnz", json_integer(sizes->nnz));
+    cs_json_put(&status, w, "labels", json_integer(sizes->labels));
     put_corpus(&status, w, corpus);
     return CS_DELIVER(status, out, w, cs_json_free);
 }

@@ -19,6 +19,8 @@
 #include "io/gzip.h"
 #include "io/npy.h"
 #include "io/npz.h"
+#include "linalg/matrix_index.h"
+#include "linalg/matrix_shards_private.h"
 #include "linalg/matrix_stream_private.h"
 
 static cs_status same_length(const char *path, const char *left, const cs_array *a,
@@ -30,54 +32,23 @@ static cs_status same_length(const char *path, const char *left, const cs_array 
                          path, left, (long long)a->size, right, (long long)b->size);
 }
 
-/* --- csr: the rows as they stream by ------------------------------------------------------------ */
-
 typedef struct {
+    cs_npz *npz;
     const char *path;
-    cs_nonempty_rows rows;
-    cs_csr a;
-    int64_t ptr_capacity, row_capacity;
-} collector;
+    const int64_t *shape;
+} archive;
 
-static cs_status collect_begin(void *ctx, int64_t rows, int64_t cols, int64_t entries)
+static cs_status visit_archive(void *ctx, const cs_row_visitor *visitor)
 {
-    collector *c = ctx;
-    c->rows.rows = rows;
-    c->ptr_capacity = 1;
-    cs_status status = cs_matrix_admit(c->path, rows, cols, 0);
-    if (status == CS_OK)
-        status = cs_mem_check((double)entries * (sizeof *c->a.col + sizeof *c->a.val), NULL,
-                              "%s: %lld entries take", c->path, (long long)entries);
-    if (status == CS_OK) status = cs_blame(cs_csr_init(&c->a, 0, cols, entries), "%s", c->path);
-    return status ? status : cs_reserve(&c->rows.row, &c->row_capacity, 1, sizeof *c->rows.row);
-}
-
-static cs_status collect_row(void *ctx, int64_t row, int64_t n, const int32_t *col,
-                             const double *val)
-{
-    collector *c = ctx;
-    const int64_t at = c->a.ptr[c->a.rows];
-    cs_status status = cs_reserve(&c->a.ptr, &c->ptr_capacity, c->a.rows + 2, sizeof *c->a.ptr);
-    if (status == CS_OK)
-        status = cs_reserve(&c->rows.row, &c->row_capacity, c->a.rows + 1, sizeof *c->rows.row);
-    if (status != CS_OK) return status;
-    memcpy(c->a.col + at, col, (size_t)n * sizeof *col);
-    memcpy(c->a.val + at, val, (size_t)n * sizeof *val);
-    c->rows.row[c->a.rows++] = row;
-    c->a.ptr[c->a.rows] = at + n;
-    return CS_OK;
+    const archive *a = ctx;
+    return cs_csr_stream(a->npz, a->path, a->shape[0], a->shape[1], visitor);
 }
 
 static cs_status read_csr(cs_npz *npz, const char *path, const int64_t shape[2],
                           cs_nonempty_rows *rows, cs_csr *out)
 {
-    collector c = {.path = path};
-    const cs_row_visitor visitor = {&c, collect_begin, collect_row};
-    cs_status status = cs_csr_stream(npz, path, shape[0], shape[1], &visitor);
-    c.rows.count = c.a.rows;
-    if (status == CS_OK) status = cs_matrix_admit(path, shape[0], shape[1], c.rows.count);
-    if (status == CS_OK) status = cs_csr_tidy(&c.a);
-    return cs_drop_empty_rows(status, &c.a, &c.rows, rows, out);
+    archive a = {npz, path, shape};
+    return cs_rows_collect(path, visit_archive, &a, rows, out);
 }
 
 /* --- csc and coo: triplets ---------------------------------------------------------------------- */
@@ -252,9 +223,12 @@ cs_status cs_matrix_read_filled(const char *path, cs_nonempty_rows *rows, cs_csr
     *rows = (cs_nonempty_rows){0};
     *out = (cs_csr){0};
     if (cs_path_is_dir(path)) {
-        CS_AUTO_FREE char *inside = cs_path_join(path, "matrix.npz");
-        cs_status status = inside ? read_npz(inside, rows, out) : CS_ERR_MEMORY;
+        CS_AUTO_FREE char *inside = cs_path_join(path, cs_matrix_name(path));
+        cs_status status = inside ? cs_matrix_read_filled(inside, rows, out) : CS_ERR_MEMORY;
         return status;
+    }
+    if (cs_matrix_is_index(path)) {
+        return cs_index_read_filled(path, rows, out);
     }
     if (cs_has_suffix(path, ".npz")) {
         return read_npz(path, rows, out);
@@ -272,18 +246,7 @@ cs_status cs_matrix_read_filled(const char *path, cs_nonempty_rows *rows, cs_csr
 cs_status cs_matrix_read(const char *path, cs_csr *out)
 {
     CS_AUTO(cs_nonempty_rows) rows = {0};
-    cs_status status = cs_matrix_read_filled(path, &rows, out);
-    if (status == CS_OK) status = cs_matrix_admit(path, rows.rows, out->cols, rows.rows);
-    if (status == CS_OK) status = cs_csr_spread(out, &rows);
-    if (status != CS_OK) cs_csr_free(out);
-    return status;
-}
-
-/* Its rows are no rows of A. */
-static cs_status refuse_gram(const char *path)
-{
-    return cs_fail(CS_ERR_USAGE,
-                   "%s is a Gram form, which cannot be distributed to several processes", path);
+    return cs_rows_spread(cs_matrix_read_filled(path, &rows, out), path, &rows, out);
 }
 
 /* *done: the file is of format csr, and was visited. */
@@ -294,7 +257,7 @@ static cs_status stream_npz(const char *path, const cs_row_visitor *visitor, boo
     int64_t shape[2] = {0, 0};
     cs_status status = cs_npz_open(path, 0, &npz);
     status = status ? status : cs_sparse_kind(npz, path, &format, shape);
-    if (status == CS_OK && cs_npz_has(npz, "gram")) status = refuse_gram(path);
+    if (status == CS_OK && cs_npz_has(npz, "gram")) status = cs_gram_refuse(path);
     *done = status == CS_OK && strcmp(format, "csr") == 0 && shape[1] <= INT32_MAX;
     if (*done) status = cs_csr_stream(npz, path, shape[0], shape[1], visitor);
     cs_npz_close(npz);
@@ -306,7 +269,7 @@ static cs_status visit_whole(const char *path, const cs_row_visitor *visitor)
     CS_AUTO(cs_csr) a = {0};
     CS_AUTO(cs_nonempty_rows) rows = {0};
     cs_status status = cs_matrix_read_filled(path, &rows, &a);
-    if (status == CS_OK && a.gram) status = refuse_gram(path);
+    if (status == CS_OK && a.gram) status = cs_gram_refuse(path);
     status = status ? status : visitor->begin(visitor->ctx, rows.rows, a.cols, cs_csr_nnz(&a));
     for (int64_t i = 0; status == CS_OK && i < a.rows; ++i) {
         status = visitor->row(visitor->ctx, cs_nonempty_rows_at(&rows, i), a.ptr[i + 1] - a.ptr[i],
@@ -319,41 +282,66 @@ cs_status cs_matrix_stream(const char *path, const cs_row_visitor *visitor)
 {
     bool done = false;
     CS_AUTO_FREE char *file =
-        cs_path_is_dir(path) ? cs_path_join(path, "matrix.npz") : cs_strdup(path);
+        cs_path_is_dir(path) ? cs_path_join(path, cs_matrix_name(path)) : cs_strdup(path);
     cs_status status = file ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK && cs_matrix_is_index(file)) {
+        return cs_index_stream(file, visitor);
+    }
     if (status == CS_OK && cs_has_suffix(file, ".npz")) status = stream_npz(file, visitor, &done);
     if (status == CS_OK && !done) status = visit_whole(file, visitor);
     return status;
 }
 
-static void to_integers(const void *val, int64_t first, int64_t count, void *to)
+/* Values and pointers of rows from..to-1, whose pointers begin at 0 in the file. */
+typedef struct {
+    const double *val;
+    const int64_t *ptr;
+} part;
+
+static void to_integers(const void *ctx, int64_t first, int64_t count, void *to)
 {
-    const double *from = (const double *)val + first;
+    const double *from = ((const part *)ctx)->val + first;
     int64_t *out = to;
     for (int64_t i = 0; i < count; ++i) {
         out[i] = (int64_t)from[i];
     }
 }
 
-cs_status cs_matrix_write_npz(const char *path, const cs_csr *a, bool integers)
+static void to_pointers(const void *ctx, int64_t first, int64_t count, void *to)
 {
-    const int64_t nnz = cs_csr_nnz(a), pointers = a->rows + 1, one = 1, two = 2;
-    const int64_t shape[] = {a->rows, a->cols};
+    const int64_t *ptr = ((const part *)ctx)->ptr;
+    int64_t *out = to;
+    for (int64_t i = 0; i < count; ++i) {
+        out[i] = ptr[first + i] - ptr[0];
+    }
+}
+
+cs_status cs_matrix_write_rows(const char *path, const cs_csr *a, int64_t from, int64_t to,
+                               bool integers)
+{
+    const int64_t begin = a->ptr[from], nnz = a->ptr[to] - begin, one = 1, two = 2;
+    const int64_t shape[] = {to - from, a->cols};
     const uint8_t gram = 1;
+    const part rows = {a->val + begin, a->ptr + from};
     cs_npz_writer *w = NULL;
     cs_status status = cs_npz_create(path, &w);
-    status = status ? status : cs_npz_add(w, "indices", CS_I32, 1, &nnz, a->col);
-    status = status ? status : cs_npz_add(w, "indptr", CS_I64, 1, &pointers, a->ptr);
+    status = status ? status : cs_npz_add(w, "indices", CS_I32, 1, &nnz, a->col + begin);
+    if (status == CS_OK)
+        status = cs_npz_add_made(w, "indptr", CS_I64, to - from + 1, to_pointers, &rows);
     status = status ? status : cs_npz_add_text(w, "format", "csr");
     status = status ? status : cs_npz_add(w, "shape", CS_I64, 1, &two, shape);
     if (status == CS_OK && a->gram) status = cs_npz_add(w, "gram", CS_U8, 1, &one, &gram);
     if (status == CS_OK)
-        status = integers && cs_csr_is_integer(a)
-                     ? cs_npz_add_made(w, "data", CS_I64, nnz, to_integers, a->val)
-                     : cs_npz_add(w, "data", CS_F64, 1, &nnz, a->val);
+        status = integers ? cs_npz_add_made(w, "data", CS_I64, nnz, to_integers, &rows)
+                          : cs_npz_add(w, "data", CS_F64, 1, &nnz, rows.val);
     status = status ? status : cs_npz_commit(&w);
     cs_npz_abort(&w);
     return status;
+}
+
+cs_status cs_matrix_write_npz(const char *path, const cs_csr *a, bool integers)
+{
+    return cs_matrix_write_rows(path, a, 0, a->rows, integers && cs_csr_is_integer(a));
 }
 
 /* --- singular vectors -------------------------------------------------------------------------- */

@@ -46,6 +46,10 @@ cs_status cs_matrix_admit(const char *path, int64_t rows, int64_t cols, int64_t 
  */
 cs_status cs_matrix_write_npz(const char *path, const cs_csr *a, bool integers) CS_MUST_CHECK;
 
+/** As cs_matrix_write_npz for rows from .. to - 1 alone, as int64 if `integers`, else as doubles. */
+cs_status cs_matrix_write_rows(const char *path, const cs_csr *a, int64_t from, int64_t to,
+                               bool integers) CS_MUST_CHECK;
+
 /** As cs_matrix_write_npz in Matrix Market coordinate real (or integer) general form: from 1, 17
  * digits, '.' in every locale. A comment line marks a Gram form.
  */

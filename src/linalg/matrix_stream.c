@@ -108,6 +108,12 @@ cs_status cs_sparse_kind(cs_npz *npz, const char *path, char **format, int64_t s
     return status;
 }
 
+cs_status cs_gram_refuse(const char *path)
+{
+    return cs_fail(CS_ERR_USAGE,
+                   "%s is a Gram form, which cannot be distributed to several processes", path);
+}
+
 enum { ROWS = 1 << 14, ENTRIES = 1 << 18 };
 
 typedef struct {
@@ -255,5 +261,64 @@ cs_status cs_csr_stream(cs_npz *npz, const char *path, int64_t rows, int64_t col
     cs_npz_items_close(s.indices);
     cs_npz_items_close(s.data);
     CS_FREE_FIELDS(&s, ptr, col, val);
+    return status;
+}
+
+/* --- the matrix of all rows --------------------------------------------------------------------- */
+
+typedef struct {
+    const char *path;
+    cs_nonempty_rows rows;
+    cs_csr a;
+    int64_t ptr_capacity, row_capacity;
+} collector;
+
+static cs_status collect_begin(void *ctx, int64_t rows, int64_t cols, int64_t entries)
+{
+    collector *c = ctx;
+    c->rows.rows = rows;
+    c->ptr_capacity = 1;
+    cs_status status = cs_matrix_admit(c->path, rows, cols, 0);
+    if (status == CS_OK)
+        status = cs_mem_check((double)entries * (sizeof *c->a.col + sizeof *c->a.val), NULL,
+                              "%s: %lld entries take", c->path, (long long)entries);
+    if (status == CS_OK) status = cs_blame(cs_csr_init(&c->a, 0, cols, entries), "%s", c->path);
+    return status ? status : cs_reserve(&c->rows.row, &c->row_capacity, 1, sizeof *c->rows.row);
+}
+
+static cs_status collect_row(void *ctx, int64_t row, int64_t n, const int32_t *col,
+                             const double *val)
+{
+    collector *c = ctx;
+    const int64_t at = c->a.ptr[c->a.rows];
+    cs_status status = cs_reserve(&c->a.ptr, &c->ptr_capacity, c->a.rows + 2, sizeof *c->a.ptr);
+    if (status == CS_OK)
+        status = cs_reserve(&c->rows.row, &c->row_capacity, c->a.rows + 1, sizeof *c->rows.row);
+    if (status != CS_OK) return status;
+    memcpy(c->a.col + at, col, (size_t)n * sizeof *col);
+    memcpy(c->a.val + at, val, (size_t)n * sizeof *val);
+    c->rows.row[c->a.rows++] = row;
+    c->a.ptr[c->a.rows] = at + n;
+    return CS_OK;
+}
+
+cs_status cs_rows_collect(const char *path,
+                          cs_status (*visit)(void *ctx, const cs_row_visitor *visitor), void *ctx,
+                          cs_nonempty_rows *rows, cs_csr *out)
+{
+    collector c = {.path = path};
+    const cs_row_visitor visitor = {&c, collect_begin, collect_row};
+    cs_status status = visit(ctx, &visitor);
+    c.rows.count = c.a.rows;
+    if (status == CS_OK) status = cs_matrix_admit(path, c.rows.rows, c.a.cols, c.rows.count);
+    if (status == CS_OK) status = cs_csr_tidy(&c.a);
+    return cs_drop_empty_rows(status, &c.a, &c.rows, rows, out);
+}
+
+cs_status cs_rows_spread(cs_status status, const char *path, cs_nonempty_rows *rows, cs_csr *out)
+{
+    if (status == CS_OK) status = cs_matrix_admit(path, rows->rows, out->cols, rows->rows);
+    if (status == CS_OK) status = cs_csr_spread(out, rows);
+    if (status != CS_OK) cs_csr_free(out);
     return status;
 }

@@ -16,13 +16,23 @@ typedef struct {
 } cs_row_visitor;
 
 /* Visits every row of a file of cs_matrix_read. A .npz of format csr is read in pieces of about
- * 2^18 entries, in their memory; every other form is read whole first. Errors as cs_matrix_read,
+ * 2^18 entries, in their memory, and so are shards, one after the other; every other form is read
+ * whole first. Errors as cs_matrix_read,
  * and those of the visitor; CS_ERR_USAGE for a Gram form. */
 cs_status cs_matrix_stream(const char *path, const cs_row_visitor *visitor) CS_MUST_CHECK;
 
 /* Visits the rows of an archive of format csr, path is for messages. */
 cs_status cs_csr_stream(cs_npz *npz, const char *path, int64_t rows, int64_t cols,
                         const cs_row_visitor *visitor) CS_MUST_CHECK;
+
+/* The nonempty rows of all that `visit` passes to the visitor. `path` is for messages. */
+cs_status cs_rows_collect(const char *path,
+                          cs_status (*visit)(void *ctx, const cs_row_visitor *visitor), void *ctx,
+                          cs_nonempty_rows *rows, cs_csr *out) CS_MUST_CHECK;
+
+/* Puts empty rows back into their places unless reading failed; frees the matrix after a failure. */
+cs_status cs_rows_spread(cs_status status, const char *path, cs_nonempty_rows *rows,
+                         cs_csr *out) CS_MUST_CHECK;
 
 /* The members format, freed by the caller, and shape of a scipy.sparse archive. */
 cs_status cs_sparse_kind(cs_npz *npz, const char *path, char **format,
@@ -49,6 +59,9 @@ cs_status cs_blocks_read(cs_npz *npz, const char *path, bool diagonals, const in
 
 /* CS_ERR_INPUT for an entry that is not finite. */
 cs_status cs_entry_finite(const char *path, int64_t row, int64_t col, double x) CS_MUST_CHECK;
+
+/* CS_ERR_USAGE: the rows of a Gram form are no rows of A, so they cannot be distributed. */
+cs_status cs_gram_refuse(const char *path) CS_MUST_CHECK;
 
 /* n entries of a matrix, in its range. */
 typedef struct {

@@ -1,4 +1,4 @@
-/* Shared by the files of the store. */
+/* The files of a stored matrix one by one. */
 #pragma once
 
 #include "base/mem.h"
@@ -17,9 +17,17 @@ enum {
     CS_STORE_VOCAB,
     CS_STORE_PLAN,
     CS_STORE_MTX,
+    CS_STORE_INDEX,
     CS_STORE_FILES
 };
+
+/* NULL after the last. */
+const char *cs_store_name(int index);
 cs_status cs_store_paths(const char *dir, cs_pool *pool, char *path[CS_STORE_FILES]) CS_MUST_CHECK;
+
+/* Before the first file is written: refuses a stored matrix without `force`, then removes the files of
+ * an older one in any form. Shards of `keep` files stay (0: none). CS_ERR_USAGE, CS_ERR_IO. */
+cs_status cs_store_clear(const char *dir, bool force, int64_t keep) CS_MUST_CHECK;
 
 /* Bytes that the files may take: free ones of the file system of `dir`, and those of an older matrix,
  * which is removed first. */
@@ -27,6 +35,11 @@ cs_status cs_store_space(const char *dir, double *out) CS_MUST_CHECK;
 
 /* CS_ERR_IO "<dir>: <what> take ..." if the files take more bytes than that. */
 cs_status cs_store_check(const char *dir, double bytes, const char *what) CS_MUST_CHECK;
+
+/* Number of shards of at most `bytes` bytes a file: at most. Each file has less than CS_STORE_HEADER
+ * bytes in addition to its arrays, and so has its entry in the index. */
+enum { CS_STORE_HEADER = 2000 };
+double cs_store_shards_at_most(double rows, double entries, double row_classes, double bytes);
 
 /* Bytes of the files but plan.json and matrix.mtx: at most a few kilobytes too many. `row_classes`
  * and `column_classes` are the nonzeros of the class masses. */
@@ -48,23 +61,13 @@ enum { CS_STORE_ROWS = 3, CS_STORE_CORPUS = 4 };
 void cs_store_rows(cs_cooc *m, int64_t rows, cs_store_member out[CS_STORE_ROWS]);
 void cs_store_corpus(cs_corpus *c, cs_store_member out[CS_STORE_CORPUS]);
 
-/* The options that a matrix depends on, with all parameters of the objective: part of the sidecar, and
- * of the identity of a build. */
-cs_status cs_sidecar_options(const cs_cooc_options *o, json_t *to) CS_MUST_CHECK;
+/* rows.npz of rows from .. to - 1; the others of everything. */
+cs_status cs_store_rows_write(const char *path, const cs_cooc *m, int64_t from,
+                              int64_t to) CS_MUST_CHECK;
+cs_status cs_store_corpus_write(const char *path, const cs_corpus *corpus) CS_MUST_CHECK;
+cs_status cs_store_vocab_write(const char *path, const cs_corpus *corpus) CS_MUST_CHECK;
+cs_status cs_store_plans_write(const char *path, const cs_plan_file *file) CS_MUST_CHECK;
 
 /* {"plans": [...]}, the plans as they were read, in the form of plan_file.h. NULL if memory is
  * exhausted. */
 json_t *cs_store_plans(const cs_plan_file *file) CS_MUST_CHECK;
-
-/* The sidecar of a build, and back: options, sums and the small fields of the corpus (names,
- * labels, counts) of *store. `file` is for messages. Reading leaves arrays of the corpus except
- * label_name unset. */
-cs_status cs_sidecar_make(const cs_corpus *corpus, const cs_cooc_options *o, const cs_cooc *m,
-                          json_t **out) CS_MUST_CHECK;
-
-typedef struct {
-    int64_t rows, cols, nnz, labels;
-    bool plan_file, words;
-} cs_sidecar_sizes;
-cs_status cs_sidecar_parse(const char *file, const json_t *sidecar, cs_cooc_store *store,
-                           cs_sidecar_sizes *sizes) CS_MUST_CHECK;
