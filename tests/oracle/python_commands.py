@@ -30,6 +30,7 @@ cospec.train("c.tsv", "ar", output="a", **model, **quiet)
 cospec.train("c.tsv", "masked", output="b", **model, **quiet)
 cospec.train("c.tsv", "linear", output="linear", **model, **quiet)
 cospec.features("a", "c.tsv", output="fa", **quiet)
+cospec.train("c.tsv", "ar", keep_at="1,2", output="kept", **model, **quiet)
 
 # twelve pictures of stripes and a model of them
 for i in range(12):
@@ -67,6 +68,7 @@ cases = {
     "angles": (("m", "m"), dict(k=2)),
     "rank": (("f/u.npy",), dict(blocks=3)),
     "mask_rank": (("b", "c.tsv"), {}),
+    "phases": (("kept", "c.tsv"), {}),
     "similarity": (("f/u.npy", "f/u.npy"), dict(k=2)),
     "train": ((), dict(corpus="c.tsv", objective="ar", **model)),
     "finetune": (("a", "c.tsv", "c.tsv"), dict(epochs=1, seeds=1, lr=1e-3)),
@@ -102,7 +104,7 @@ refused = {
 }
 # other results, and the figure of each; None: plot() says that there is none
 drawn = {
-    "toy": "toy-spectra", "svd": "spectra", "density": "density", "connectivity": "spectra", "mask_rank": "mask-rank",
+    "toy": "toy-spectra", "svd": "spectra", "density": "density", "connectivity": "spectra", "mask_rank": "mask-rank", "phases": "phases",
     "train": "training", "perplexity": "length", "tradeoff": "heavy-tails", "correlate": "rank-correlation", "plot": "spectra",
     "reproduce": "toy-spectra", "rerun": "spectra", **({"demo": "spectra", "compare": "alike"} if slow else {}),
 }
