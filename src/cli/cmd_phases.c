@@ -103,7 +103,8 @@ static cs_status pool(const study *s, subject *m)
                                   : cs_fail(CS_ERR_USAGE, "--layer: give one layer, or last");
 }
 
-static cs_status open_checkpoint(study *s, const char *dir, const char *corpus, subject *m)
+/* The first checkpoint of a run, with the corpus in its tokens. */
+static cs_status open_run(study *s, const char *dir, const char *corpus, subject *m)
 {
     cs_status status = cs_args_model_open(s->args, dir, &m->text);
     if (status == CS_OK) status = cs_model_text_has_states(&m->text);
@@ -112,17 +113,23 @@ static cs_status open_checkpoint(study *s, const char *dir, const char *corpus, 
     if (status == CS_OK) status = pool(s, m);
     m->options.progress = NULL; /* there is one for all checkpoints */
     m->options.keep = m->text.keep;
-    const int64_t width = m->text.model.config.shape.width;
     m->sums = (cs_gram_options){.wide = true, .shift = true, .threads = cs_args_threads(s->args)};
+    const double width = (double)m->text.model.config.shape.width;
     if (status == CS_OK)
         status = cs_document_blocks(m->text.corpus.documents, m->text.keep, s->blocks,
                                     &m->document_block);
     if (status == CS_OK)
-        status =
-            cs_mem_check(8.0 * (double)s->blocks * (double)width * (double)width,
-                         "fewer --blocks take less", "%s: Gram blocks of its states take", dir);
-    if (status == CS_OK) status = cs_gram_init(width, s->blocks, &m->sums, &m->gram);
+        status = cs_mem_check(8.0 * (double)s->blocks * width * width, "fewer --blocks take less",
+                              "%s: Gram blocks of its states take", dir);
     return status;
+}
+
+/* The weights of another checkpoint of the run. */
+static cs_status load_weights(study *s, const char *dir, subject *m)
+{
+    cs_status status = cs_args_model_inputs(s->args, dir);
+    cs_model_free(&m->text.model);
+    return status == CS_OK ? cs_model_read(dir, m->text.backend, false, &m->text.model) : status;
 }
 
 /* The measures of a checkpoint, into its places. */
@@ -155,34 +162,49 @@ static cs_status measure(study *s, const subject *m, int64_t at)
     return status;
 }
 
-static cs_status study_checkpoint(study *s, int64_t run, int64_t t, const char *dir,
-                                  const char *corpus)
+/* What is compared is the same in all runs. */
+static cs_status check_sizes(study *s, const subject *m, int64_t run, const char *dir)
+{
+    static const char *const pooled[] = {"none", "mean", "first", "last"};
+    const int64_t rows = m->text.documents, width = m->text.model.config.shape.width;
+    if (run > 0 && (rows != s->rows || width != s->width)) {
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: %" PRId64 " documents and width %" PRId64
+                       ", but the first run has %" PRId64 " and %" PRId64,
+                       dir, rows, width, s->rows, s->width);
+    }
+    if (run == 0) {
+        cs_item *root = cs_output_root(s->args);
+        s->rows = rows;
+        s->width = width;
+        cs_item_text(root, "pooling", pooled[m->options.pooling]);
+        cs_item_int(root, "layer", m->options.layer[0]);
+        cs_item_int(root, "documents", rows);
+        cs_item_int(root, "width", width);
+    }
+    return CS_OK;
+}
+
+static cs_status study_run(study *s, int64_t run, const char *dir, const char *corpus)
 {
     CS_AUTO_BY(release_subject, subject) m = {0};
-    CS_AUTO_FREE char *folder = cs_train_folder(dir, s->step[t]);
-    const char *path = folder ? cs_args_format(s->args, "%s", folder) : NULL;
-    cs_status status = path ? open_checkpoint(s, path, corpus, &m) : CS_ERR_MEMORY;
-    if (status == CS_OK && (run > 0 || t > 0) &&
-        (s->width != m.text.model.config.shape.width || s->rows != m.text.documents)) {
-        status =
-            cs_fail(CS_ERR_INPUT,
-                    "%s: %" PRId64 " documents and width %" PRId64 ", but the first run has "
-                    "%" PRId64 " and %" PRId64,
-                    path, m.text.documents, m.text.model.config.shape.width, s->rows, s->width);
+    cs_status status = CS_OK;
+    for (int64_t t = 0; t < s->steps && status == CS_OK; ++t) {
+        CS_AUTO_FREE char *folder = cs_train_folder(dir, s->step[t]);
+        const char *path = folder ? cs_args_format(s->args, "%s", folder) : NULL;
+        status = !path    ? CS_ERR_MEMORY
+                 : t == 0 ? open_run(s, path, corpus, &m)
+                          : load_weights(s, path, &m);
+        if (status == CS_OK && t == 0) status = check_sizes(s, &m, run, path);
+        if (status == CS_OK) status = cs_gram_init(s->width, s->blocks, &m.sums, &m.gram);
+        if (status == CS_OK)
+            status = cs_hidden_states(&m.text.model, &m.text.corpus, &m.options, add_rows, &m);
+        if (status == CS_OK) status = cs_blame(measure(s, &m, run * s->steps + t), "%s", path);
+        cs_gram_free(&m.gram);
+        cs_progress_report(cs_output_progress(s->args), "checkpoints", run * s->steps + t + 1,
+                           s->runs * s->steps);
     }
-    s->rows = m.text.documents;
-    s->width = m.text.model.config.shape.width;
-    if (status == CS_OK && run == 0 && t == 0) {
-        cs_item *root = cs_output_root(s->args);
-        static const char *const pooled[] = {"none", "mean", "first", "last"};
-        cs_item_text(root, "pooling", pooled[m.options.pooling]);
-        cs_item_int(root, "layer", m.options.layer[0]);
-        cs_item_int(root, "documents", s->rows);
-        cs_item_int(root, "width", s->width);
-    }
-    if (status == CS_OK)
-        status = cs_hidden_states(&m.text.model, &m.text.corpus, &m.options, add_rows, &m);
-    return status == CS_OK ? cs_blame(measure(s, &m, run * s->steps + t), "%s", path) : status;
+    return status;
 }
 
 /* --- runs ----------------------------------------------------------------------------------------*/
@@ -238,11 +260,7 @@ static cs_status read_runs(study *s)
             status = cs_args_named_model(s->args, words[r], &s->name[r], &dir);
             if (status == CS_OK && pass == 0) status = find_checkpoints(s, r, dir);
             if (status == CS_OK && pass == 0 && r == 0) status = allocate(s);
-            for (int64_t t = 0; t < s->steps && pass == 1 && status == CS_OK; ++t) {
-                status = study_checkpoint(s, r, t, dir, corpus);
-                cs_progress_report(cs_output_progress(s->args), "checkpoints", r * s->steps + t + 1,
-                                   s->runs * s->steps);
-            }
+            if (status == CS_OK && pass == 1) status = study_run(s, r, dir, corpus);
         }
     }
     return status;
