@@ -85,6 +85,7 @@ struct cs_args {
     int exit_code; /* of the finished run, for the manifest */
     bool refuted;
     bool unfinished; /* stopped before its end: --resume continues */
+    bool resumed;    /* --resume kept a finished result: nothing was computed */
     bool started;    /* a manifest is already written, and is kept when the run fails */
     /* a step of another command, which itself reports how to continue */
     bool part;

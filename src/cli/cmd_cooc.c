@@ -369,6 +369,11 @@ static cs_status begin(cs_args *args, const cs_plan_file *file, const cs_cooc_op
         return cs_fail(CS_ERR_USAGE,
                        "--draws with a list works in a single process; leave --mpi out");
     }
+    if (options->comm) {
+        cs_status status =
+            cs_args_refuse(args, "resume dry-run", "works in a single process; leave --mpi out");
+        if (status != CS_OK) return status;
+    }
     if (!cs_args_given(args, "corpus")) {
         return cs_fail(CS_ERR_USAGE, "cooc needs --corpus NAME|FILE|DIR");
     }

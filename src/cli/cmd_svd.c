@@ -145,27 +145,40 @@ static cs_status estimate_gpu(cs_gpu *gpu, const cs_csr *a, int64_t k, cs_item *
     return status;
 }
 
-/* u.npy and v.npy: rows of the whole matrix, empty or not, by k triplets (0: all). */
-static double file_bytes(int64_t rows, const cs_csr *a, int64_t k)
+/* Sizes of the whole matrix: filled rows are not empty. */
+typedef struct {
+    int64_t rows, filled, cols, nnz;
+} sizes;
+
+/* u.npy and v.npy: `rows` by k triplets (0: all). */
+static double file_bytes(int64_t rows, const sizes *a, int64_t k)
 {
-    const int64_t most = a->rows < a->cols ? a->rows : a->cols;
+    const int64_t most = a->filled < a->cols ? a->filled : a->cols;
     return 8 * (double)(k > 0 && k < most ? k : most) * ((double)rows + (double)a->cols);
 }
 
-/* --dry-run: sizes, costs and memory of k triplets (0: all), with a GPU also of each way there. */
-static cs_status estimate(cs_args *args, cs_gpu *gpu, int64_t rows, const cs_csr *a, int64_t k,
-                          double cost)
+/* --dry-run: sizes, costs and memory of k triplets (0: all). */
+static cs_item *estimate(cs_args *args, const sizes *a, int64_t k, double cost)
 {
-    double side = (double)(a->rows < a->cols ? a->rows : a->cols);
+    double side = (double)(a->filled < a->cols ? a->filled : a->cols);
     cs_item *root = cs_output_root(args);
-    cs_item_int(root, "rows", rows);
+    cs_item_int(root, "rows", a->rows);
     cs_item_int(root, "cols", a->cols);
-    cs_item_int(root, "nonzeros", cs_csr_nnz(a));
-    cs_item_real(root, "vector_bytes", file_bytes(a->rows, a, k));
-    cs_item_real(root, "file_bytes", file_bytes(rows, a, k));
-    cs_item_real(root, "dense_bytes", (double)a->rows * (double)a->cols * 8.0);
+    cs_item_int(root, "nonzeros", a->nnz);
+    cs_item_real(root, "vector_bytes", file_bytes(a->filled, a, k));
+    cs_item_real(root, "file_bytes", file_bytes(a->rows, a, k));
+    cs_item_real(root, "dense_bytes", (double)a->filled * (double)a->cols * 8.0);
     cs_item_real(root, "sum_sigma4_cost", cost);
     cs_item_real(root, "inertia_bytes", side * side * 8.0);
+    return root;
+}
+
+/* With a GPU also the memory of each way there. */
+static cs_status estimate_one(cs_args *args, cs_gpu *gpu, int64_t rows, const cs_csr *a, int64_t k,
+                              double cost)
+{
+    const sizes whole = {rows, a->rows, a->cols, cs_csr_nnz(a)};
+    cs_item *root = estimate(args, &whole, k, cost);
     cs_status status = gpu ? estimate_gpu(gpu, a, k, root) : CS_OK;
     return status == CS_OK ? cs_output_record(args, "svd", NULL) : status;
 }
@@ -192,13 +205,8 @@ static cs_status read_rank(const cs_args *args, int64_t rows, int64_t cols, int6
     return status;
 }
 
-/* --after-ones: how often sigma = 1 is known beforehand, from the components. */
-static cs_status rank_after_ones(const cs_args *args, const cs_matrix_form *form, int64_t rows,
-                                 const cs_csr *a, int64_t *k)
+static cs_status check_after_ones(const cs_args *args, const cs_matrix_form *form)
 {
-    const int64_t wanted = cs_args_int(args, "after-ones");
-    const int64_t side = rows < a->cols ? rows : a->cols;
-    int64_t ones = 0;
     if (cs_args_given(args, "rank")) {
         return cs_fail(
             CS_ERR_USAGE,
@@ -215,15 +223,36 @@ static cs_status rank_after_ones(const cs_args *args, const cs_matrix_form *form
                        "component, not %s",
                        cs_matrix_form_text(form));
     }
-    cs_status status = cs_components_number(a, &ones);
-    if (status == CS_OK && ones + wanted > side)
-        status = cs_fail(CS_ERR_USAGE,
-                         "--after-ones %lld: the matrix (%lld x %lld) has only %lld singular "
-                         "values after %lld of 1",
-                         (long long)wanted, (long long)rows, (long long)a->cols,
-                         (long long)(side - ones), (long long)ones);
+    return CS_OK;
+}
+
+/* --after-ones: how often sigma = 1 is known beforehand, from the components (`ones`). */
+static cs_status rank_after_ones(const cs_args *args, int64_t ones, int64_t rows, int64_t cols,
+                                 int64_t *k)
+{
+    const int64_t wanted = cs_args_int(args, "after-ones"), side = rows < cols ? rows : cols;
+    if (wanted > side - ones) {
+        return cs_fail(CS_ERR_USAGE,
+                       "--after-ones %lld: the matrix (%lld x %lld) has only %lld singular "
+                       "values after %lld of 1",
+                       (long long)wanted, (long long)rows, (long long)cols,
+                       (long long)(side - ones), (long long)ones);
+    }
     *k = ones + wanted;
-    return status;
+    return CS_OK;
+}
+
+/* -k or --after-ones of a matrix in this process. */
+static cs_status choose_rank(const cs_args *args, const cs_matrix_form *form, int64_t rows,
+                             const cs_csr *a, int64_t *k)
+{
+    int64_t ones = 0;
+    if (!cs_args_given(args, "after-ones")) {
+        return read_rank(args, rows, a->cols, k);
+    }
+    cs_status status = check_after_ones(args, form);
+    if (status == CS_OK) status = cs_components_number(a, &ones);
+    return status == CS_OK ? rank_after_ones(args, ones, rows, a->cols, k) : status;
 }
 
 /* --device cuda; auto stays on the CPU. */
@@ -312,12 +341,72 @@ static cs_status take_options(const cs_args *args, cs_spectrum_options *o)
 static cs_status begin_ranks(cs_args *args, const cs_comm *comm, const cs_spectrum_options *options)
 {
     const char *given = cs_args_positional(args, 0);
-    cs_status status =
-        cs_args_refuse(args, "start after-ones form", "works in a single process; leave --mpi out");
+    cs_status status = cs_args_refuse(args, "form", "works in a single process; leave --mpi out");
+    if (status == CS_OK && cs_args_given(args, "after-ones")) status = check_after_ones(args, NULL);
     if (status == CS_OK) status = cs_require_kind(args, CS_ERR_INPUT, given, CS_IS_MATRIX);
     status = status ? status : check_choices(args, options);
     status = status || comm->rank > 0 ? status : claim_all(args);
     return status || comm->rank > 0 ? status : cs_args_matrix_input(args, given);
+}
+
+static cs_status read_vectors(cs_args *args, const char *dir, const char *file,
+                              const cs_nonempty_rows *rows, cs_dense *out)
+{
+    const char *path = cs_args_join(args, dir, file);
+    cs_status status = path ? cs_output_input(args, path) : CS_ERR_MEMORY;
+    return status == CS_OK ? cs_vectors_read(path, rows, out) : status;
+}
+
+/* This rank's slice of the start vectors of the smaller side; borrowed by *options. */
+static cs_status read_ranks_start(cs_args *args, const cs_shard *shard, cs_dense *start,
+                                  cs_spectrum_options *options)
+{
+    const char *dir = cs_args_text(args, "start");
+    const char *file = shard->transposed ? "u.npy" : "v.npy";
+    int64_t first = 0, count = 0;
+    if (!dir) {
+        return CS_OK;
+    }
+    cs_comm_slice(shard->comm, shard->comm->rank, shard->width, &first, &count);
+    CS_AUTO_FREE int64_t *row = cs_alloc(count, sizeof *row);
+    if (!row) return CS_ERR_MEMORY;
+    for (int64_t i = 0; i < count; ++i) {
+        row[i] = shard->transposed ? cs_nonempty_rows_at(&shard->kept, first + i) : first + i;
+    }
+    const cs_nonempty_rows slice = {shard->transposed ? shard->rows : shard->cols, count, row};
+    *(shard->transposed ? &options->start_u : &options->start_v) = start;
+    if (shard->comm->rank == 0) {
+        return read_vectors(args, dir, file, &slice, start);
+    }
+    const char *path = cs_args_join(args, dir, file);
+    return path ? cs_vectors_read(path, &slice, start) : CS_ERR_MEMORY;
+}
+
+/* -k or --after-ones of a distributed matrix. Collective. */
+static cs_status choose_rank_over_ranks(const cs_args *args, const cs_shard *shard, int64_t *k)
+{
+    int64_t ones = 0;
+    const bool after = cs_args_given(args, "after-ones");
+    cs_status status = after ? cs_ranked_components(shard, &ones) : CS_OK;
+    status = cs_ranks_alone(args, shard->comm, status);
+    if (status != CS_OK) return status;
+    return cs_comm_agree(shard->comm, after
+                                          ? rank_after_ones(args, ones, shard->rows, shard->cols, k)
+                                          : read_rank(args, shard->rows, shard->cols, k));
+}
+
+/* --dry-run: as of one process, and the memory of a rank. Collective. */
+static cs_status estimate_ranks(cs_args *args, const cs_shard *shard,
+                                const cs_spectrum_options *options)
+{
+    cs_ranked_sizes s = {0};
+    cs_status status = cs_ranked_estimate(shard, options, &s);
+    if (status != CS_OK || shard->comm->rank > 0) return status;
+    const sizes whole = {shard->rows, s.filled_rows, shard->cols, s.nnz};
+    cs_item *root = estimate(args, &whole, options->k, s.moment4_cost);
+    cs_item_int(root, "ranks", shard->comm->ranks);
+    cs_item_real(root, "rank_bytes", s.rank_bytes);
+    return cs_output_record(args, "svd", NULL);
 }
 
 /* --mpi: the matrix in parts, the result on rank 0. */
@@ -326,15 +415,23 @@ static cs_status run_ranks(cs_args *args)
     cs_comm comm = {0};
     CS_AUTO(cs_shard) shard = {0};
     CS_AUTO(cs_spectrum) spectrum = {0};
+    CS_AUTO(cs_dense) start = {0};
     cs_spectrum_options options = {0};
     const char *path = cs_args_matrix_file(args, cs_args_positional(args, 0));
     cs_status status = path ? take_options(args, &options) : CS_ERR_MEMORY;
     status = status ? status : cs_ranks_join(args, &comm);
     if (status != CS_OK) return status;
+    status = cs_ranks_resume(args, &comm);
+    if (status != CS_OK || args->resumed) return cs_ranks_leave(&comm, status);
     status = cs_comm_agree(&comm, begin_ranks(args, &comm, &options));
     status = status ? status : cs_shard_read(&comm, path, !options.normalised, &shard);
+    status = status ? status : choose_rank_over_ranks(args, &shard, &options.k);
+    if (status == CS_OK && cs_args_flag(args, "dry-run")) {
+        status = cs_ranks_alone(args, &comm, estimate_ranks(args, &shard, &options));
+        return cs_ranks_leave(&comm, status);
+    }
     if (status == CS_OK)
-        status = cs_comm_agree(&comm, read_rank(args, shard.rows, shard.cols, &options.k));
+        status = cs_comm_agree(&comm, read_ranks_start(args, &shard, &start, &options));
     options.progress = comm.rank == 0 ? options.progress : NULL;
     status = status ? status : cs_ranked_spectrum(&shard, &options, &spectrum);
     status = cs_ranks_alone(args, &comm, status);
@@ -344,14 +441,6 @@ static cs_status run_ranks(cs_args *args)
     }
     status = status ? status : verdict_of(&spectrum);
     return cs_ranks_leave(&comm, status);
-}
-
-static cs_status read_vectors(cs_args *args, const char *dir, const char *file,
-                              const cs_nonempty_rows *rows, cs_dense *out)
-{
-    const char *path = cs_args_join(args, dir, file);
-    cs_status status = path ? cs_output_input(args, path) : CS_ERR_MEMORY;
-    return status == CS_OK ? cs_vectors_read(path, rows, out) : status;
 }
 
 /* Reads the start vectors of --start; u and v are borrowed by *options. */
@@ -395,7 +484,8 @@ static cs_status print_interrupted(cs_args *args, const cs_spectrum_options *opt
 /* The vectors' files, before anything is solved. */
 static cs_status check_disk(const cs_args *args, int64_t rows, const cs_csr *a, int64_t k)
 {
-    const double bytes = file_bytes(rows, a, k);
+    const sizes whole = {rows, a->rows, a->cols, 0};
+    const double bytes = file_bytes(rows, &whole, k);
     if (bytes > 1e9)
         cs_output_note(
             args,
@@ -447,15 +537,12 @@ static cs_status run_svd(cs_args *args)
     if (status == CS_OK && form && cs_path_kind_of(cs_args_positional(args, 0)) == CS_IS_STORE)
         status = cs_cooc_row_tokens(cs_args_positional(args, 0), rows.rows, a.cols, &row_token);
     options.row_column = row_token;
-    if (status == CS_OK)
-        status = cs_args_given(args, "after-ones")
-                     ? rank_after_ones(args, form, rows.rows, &a, &options.k)
-                     : read_rank(args, rows.rows, a.cols, &options.k);
+    if (status == CS_OK) status = choose_rank(args, form, rows.rows, &a, &options.k);
     if (status == CS_OK) status = read_start(args, &rows, &a, &start_u, &start_v, &options);
     if (status == CS_OK && (options.moment4 || cs_args_flag(args, "dry-run")))
         status = cs_args_note_moment4(args, &a, options.moment4_sparing, &cost4);
     if (status == CS_OK && cs_args_flag(args, "dry-run")) {
-        status = estimate(args, options.gpu, rows.rows, &a, options.k, cost4);
+        status = estimate_one(args, options.gpu, rows.rows, &a, options.k, cost4);
         goto done;
     }
     if (status == CS_OK && !options.values_only && !cs_args_in_memory(args))

@@ -121,12 +121,8 @@ static cs_status apply_common(const cs_args *args)
     }
     const cs_opt_value *mpi = cs_args_find(args, "mpi", strlen("mpi"));
     bool gpu = device && cs_device_is_cuda(device);
-    if (mpi && mpi->flag &&
-        (gpu || cs_args_flag(args, "resume") || cs_args_flag(args, "dry-run"))) {
-        return cs_fail(CS_ERR_USAGE, "%s works in a single process; leave --mpi out",
-                       gpu                            ? "--device cuda"
-                       : cs_args_flag(args, "resume") ? "--resume"
-                                                      : "--dry-run");
+    if (mpi && mpi->flag && gpu) {
+        return cs_fail(CS_ERR_USAGE, "--device cuda works in a single process; leave --mpi out");
     }
     if (cs_args_flag(args, "dry-run")) {
         cs_status status = check_all_prepared(args);
@@ -168,11 +164,13 @@ static cs_status finish(cs_args *args, cs_status status, double wall_seconds)
 
 static cs_status run_command(const cs_command *command, cs_args *args)
 {
-    bool kept = false;
+    const cs_opt_value *mpi = cs_args_find(args, "mpi", strlen("mpi"));
     double start = cs_seconds();
     cs_status status = apply_common(args);
-    if (status == CS_OK && cs_args_flag(args, "resume")) status = cs_output_resume(args, &kept);
-    if (kept) {
+    /* Ranks agree on it when they have joined (cs_ranks_resume). */
+    if (status == CS_OK && cs_args_flag(args, "resume") && !(mpi && mpi->flag))
+        status = cs_output_resume(args);
+    if (args->resumed) {
         return status == CS_OK ? cs_output_print(args) : status;
     }
     if (status == CS_OK && command->files && !cs_args_flag(args, "dry-run"))
@@ -184,6 +182,9 @@ static cs_status run_command(const cs_command *command, cs_args *args)
     args->exit_code = status == CS_OK && args->refuted ? 1 : cs_exit_code(status);
     if (args->delegated) {
         return status;
+    }
+    if (args->resumed) {
+        return status == CS_OK ? cs_output_print(args) : status;
     }
     bool partial = status == CS_ERR_INTERRUPT && args->unfinished;
     if (status != CS_OK && status != CS_ERR_CONVERGE && !partial) {

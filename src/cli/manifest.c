@@ -282,19 +282,18 @@ static cs_status same_run(const cs_args *args, const json_t *manifest, const cha
     return status;
 }
 
-cs_status cs_output_resume(cs_args *args, bool *kept)
+cs_status cs_output_resume(cs_args *args)
 {
     const char *dir = cs_args_text(args, "output");
     json_auto_t *manifest = NULL;
-    *kept = false;
     const char *path = cs_args_join(args, dir, "manifest.json");
     if (!path || !cs_path_exists(path)) {
         return path ? CS_OK : CS_ERR_MEMORY;
     }
     cs_status status = cs_json_read(path, &manifest);
-    if (status == CS_OK) status = same_run(args, manifest, dir, kept);
+    if (status == CS_OK) status = same_run(args, manifest, dir, &args->resumed);
     if (status == CS_OK) cs_output_takes_over(args);
-    if (status == CS_OK && *kept) {
+    if (status == CS_OK && args->resumed) {
         const char *name = json_string_value(json_object_get(manifest, "result"));
         cs_output_note(args, "%s: already finished; kept", dir);
         args->refuted = json_integer_value(json_object_get(manifest, "exit_code")) == 1;

@@ -99,10 +99,10 @@ cs_status cs_output_path(cs_args *args, const char *file, const char **out) CS_M
 /* The same for a file at `path`, which a library function writes. */
 cs_status cs_output_begin(cs_args *args, const char *path) CS_MUST_CHECK;
 
-/* --resume: whether DIR/manifest.json is of a finished run with the same program, options,
+/* --resume: args->resumed says whether DIR/manifest.json is of a finished run with the same program, options,
  * arguments and inputs; its result is then printed again. CS_ERR_USAGE, naming the option, if it is
  * of another run (unless --force). */
-cs_status cs_output_resume(cs_args *args, bool *kept) CS_MUST_CHECK;
+cs_status cs_output_resume(cs_args *args) CS_MUST_CHECK;
 
 /* The state of an incomplete run in DIR/unfinished.json, so that --resume continues after an
  * interrupt: one object, into which the command puts its partial results. It exists until the

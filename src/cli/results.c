@@ -265,6 +265,18 @@ cs_status cs_ranks_alone(const cs_args *args, cs_comm *comm, cs_status status)
     return status;
 }
 
+cs_status cs_ranks_resume(cs_args *args, cs_comm *comm)
+{
+    cs_status status = CS_OK;
+    if (!cs_args_flag(args, "resume")) {
+        return CS_OK;
+    }
+    if (comm->rank == 0) status = cs_output_resume(args);
+    status = cs_comm_agree(comm, status);
+    if (status == CS_OK) cs_comm_spread(comm, &args->resumed, sizeof args->resumed);
+    return status;
+}
+
 void cs_ranks_note(const cs_args *args, cs_comm *comm)
 {
     struct timespec now = {0};

@@ -82,6 +82,9 @@ cs_status cs_ranks_join(cs_args *args, cs_comm *out) CS_MUST_CHECK;
 /* Passes on CS_OK and agreed failures; else reports the failure of this rank and ends all. */
 cs_status cs_ranks_alone(const cs_args *args, cs_comm *comm, cs_status status) CS_MUST_CHECK;
 
+/* --resume: rank 0 decides as cs_output_resume does; args->resumed is that of all ranks. */
+cs_status cs_ranks_resume(cs_args *args, cs_comm *comm) CS_MUST_CHECK;
+
 /* Collective: notes the number of ranks, the bytes they sent (without PARPACK's own reductions),
  * and the processor seconds of all, with those in messages (waiting included) separate. */
 void cs_ranks_note(const cs_args *args, cs_comm *comm);

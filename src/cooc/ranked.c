@@ -113,6 +113,19 @@ static cs_status size_parts(cs_ranked *r)
     return status;
 }
 
+cs_status cs_ranked_components(const cs_shard *shard, int64_t *out)
+{
+    cs_ranked r = {
+        .comm = shard->comm, .width = shard->width, .held = shard->a.rows, .a = shard->a};
+    CS_AUTO_FREE int32_t *parent = cs_alloc(r.width, sizeof *parent);
+    cs_status status = parent ? join_all(&r, parent) : CS_ERR_MEMORY;
+    *out = 0;
+    for (int64_t j = 0; status == CS_OK && j < r.width; ++j) {
+        *out += parent[j] == j; /* the root of a component */
+    }
+    return status;
+}
+
 static cs_status find_parts(cs_ranked *r)
 {
     CS_AUTO_FREE int32_t *parent = cs_alloc(r->width, sizeof *parent);
@@ -366,6 +379,48 @@ cs_status cs_ranked_space_open(cs_ranked *r, cs_ranked_space *out)
     out->space.random = random_panel;
     out->space.gram = gram;
     out->space.normal = NULL;
+    return status;
+}
+
+/* --- sizes ------------------------------------------------------------------------------------- */
+
+cs_status cs_ranked_gram_cost(cs_comm *c, const cs_csr *a, double *out)
+{
+    *out = 0;
+    for (int64_t i = 0; i < a->rows; ++i) {
+        double d = (double)(a->ptr[i + 1] - a->ptr[i]);
+        *out += d * (d + 1) / 2;
+    }
+    return cs_comm_sum(c, 1, out);
+}
+
+cs_status cs_ranked_estimate(const cs_shard *shard, const cs_spectrum_options *options,
+                             cs_ranked_sizes *out)
+{
+    enum { BASIS = 6 }; /* vectors of the smaller side for each triplet */
+    cs_comm *c = shard->comm;
+    const cs_csr *a = &shard->a;
+    const double n = (double)shard->width, nnz = (double)cs_csr_nnz(a), held = (double)a->rows;
+    const double k = options->k > 0 ? (double)options->k : n;
+    const double bytes =
+        24 * nnz + (16 + 8 * k) * held + 8 * BASIS * k * n / c->ranks + 28 * n + 16 * CS_PANEL * n;
+    double sums[2] = {nnz, held};
+    int64_t least = 0;
+    CS_AUTO_FREE double *filled = cs_calloc(shard->width, sizeof *filled);
+    if (!filled) return CS_ERR_MEMORY;
+    for (int64_t e = 0; e < cs_csr_nnz(a); ++e) {
+        filled[a->col[e]] = 1;
+    }
+    cs_status status = cs_ranked_gram_cost(c, a, &out->moment4_cost);
+    if (status == CS_OK) status = cs_comm_sum(c, 2, sums);
+    if (status == CS_OK) status = cs_comm_sum(c, shard->width, filled);
+    if (status == CS_OK) status = cs_comm_least(c, -(int64_t)bytes, &least);
+    out->nnz = (int64_t)sums[0];
+    out->filled_rows = shard->transposed ? 0 : (int64_t)sums[1];
+    out->rank_bytes = -(double)least;
+    for (int64_t j = 0; shard->transposed && j < shard->width; ++j) {
+        out->filled_rows += filled[j] > 0;
+    }
     return status;
 }
 

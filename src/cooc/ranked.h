@@ -63,6 +63,10 @@ typedef struct {
 } cs_ranked_space;
 cs_status cs_ranked_space_open(cs_ranked *r, cs_ranked_space *out) CS_MUST_CHECK;
 
+/* Multiply-adds of the lower triangle of the Gram matrix of the smaller side, over all ranks; `a`:
+ * this rank's part. CS_ERR_MEMORY. */
+cs_status cs_ranked_gram_cost(cs_comm *c, const cs_csr *a, double *out) CS_MUST_CHECK;
+
 /* The sums and all certificates except those of residuals and inertia, from *s: k, sigma, residual,
  * floor, components, rank, and in v slice x k right vectors. *facts: the facts found for them.
  * CS_ERR_MEMORY, CS_ERR_INTERRUPT. */
@@ -78,8 +82,24 @@ cs_status cs_ranked_inertia(const cs_ranked *r, const cs_shard *shard,
                             const cs_spectrum_options *options, const cs_certificate_facts *facts,
                             cs_spectrum *s) CS_MUST_CHECK;
 
+/* The number of connected components, which is how often sigma = 1 occurs; every rank gets it. Sends
+ * 4 `width` bytes up and down a binomial tree. Collective. CS_ERR_MEMORY. */
+cs_status cs_ranked_components(const cs_shard *shard, int64_t *out) CS_MUST_CHECK;
+
+/* Sizes and memory of a decomposition that is not computed; the same on every rank. */
+typedef struct {
+    int64_t filled_rows, nnz; /* rows that are not empty; nonzeros */
+    double moment4_cost;      /* multiply-adds of the exact sum sigma^4 */
+    double rank_bytes;        /* memory of the rank that needs the most */
+} cs_ranked_sizes;
+
+/* options->k triplets (0: all). Collective. CS_ERR_MEMORY. */
+cs_status cs_ranked_estimate(const cs_shard *shard, const cs_spectrum_options *options,
+                             cs_ranked_sizes *out) CS_MUST_CHECK;
+
 /* cs_spectrum_of over a group. Every rank receives the values and certificates, only rank 0
- * receives u and v (none with values_only). Differences: nothing is lumped (lumped_rows and
+ * receives u and v (none with values_only). Of start_u and start_v only that of the smaller
+ * side is read: this rank's slice of it, without the rows that the shard leaves out. Differences: nothing is lumped (lumped_rows and
  * lumped_cols are the nonempty rows and columns); all components go to one solver run, and `auto`
  * means block; inertia also needs the whole matrix and the vectors in half of the free memory of
  * rank 0. CS_ERR_USAGE: solver lapack, or k out of range; others as cs_spectrum_of. A failure that

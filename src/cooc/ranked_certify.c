@@ -275,17 +275,6 @@ cs_status cs_ranked_inertia(const cs_ranked *r, const cs_shard *shard,
 
 enum { BLOCK_ENTRIES = 1 << 21 };
 
-/* Multiply-adds of the lower triangle. */
-static cs_status gram_cost(cs_ranked *r, double *out)
-{
-    *out = 0;
-    for (int64_t i = 0; i < r->held; ++i) {
-        double d = (double)(r->a.ptr[i + 1] - r->a.ptr[i]);
-        *out += d * (d + 1) / 2;
-    }
-    return cs_comm_sum(r->comm, 1, out);
-}
-
 /* --- exact ------------------------------------------------------------------------------------ */
 
 typedef struct {
@@ -367,7 +356,7 @@ static cs_status sum_moments(cs_ranked *r, const cs_spectrum_options *options,
     s->moments.sum_sigma2 = cs_moment2(&r->a);
     cs_status status = cs_comm_sum(r->comm, 1, &s->moments.sum_sigma2);
     if (status == CS_OK && options->moment4) {
-        status = gram_cost(r, &s->moments.sum_sigma4_cost);
+        status = cs_ranked_gram_cost(r->comm, &r->a, &s->moments.sum_sigma4_cost);
         double numbers = (double)r->width * (double)r->width / 2, sum = 0;
         double cost = fmax(s->moments.sum_sigma4_cost, numbers);
         if (status == CS_OK && !cs_moment4_exact(options, facts, cost, s))

@@ -24,6 +24,7 @@ typedef struct {
     int64_t wanted, known, most; /* triplets; in closed form; others that there can be */
     cs_part part;                /* what the solver found */
     double tol;                  /* of residuals, relative to sigma_1 */
+    const cs_dense *start;       /* of the smaller side, this rank's slice; NULL: none */
 } task;
 
 /* As asked, or what the products of every rank reach, whose sum adds one addition a rank. */
@@ -93,6 +94,7 @@ static cs_status solve(task *t)
         return CS_OK;
     }
     cs_svd_options solver = cs_spectrum_solver_options(o, asked);
+    solver.start = t->start;
     cs_status status =
         o->solver == CS_SOLVER_ARPACK ? by_parpack(t, &solver) : by_block(t, &solver);
     if (status == CS_OK && t->r.deflated) {
@@ -323,6 +325,7 @@ static cs_status check_options(const cs_shard *shard, const cs_spectrum_options 
 cs_status cs_ranked_spectrum(cs_shard *shard, const cs_spectrum_options *options, cs_spectrum *out)
 {
     task t = {.options = options,
+              .start = shard->transposed ? options->start_u : options->start_v,
               .wanted = options->k > 0 ? options->k : cs_least(shard->rows, shard->cols)};
     cs_spectrum s = {0};
     cs_certificate_facts facts = {0};

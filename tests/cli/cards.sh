@@ -1,4 +1,4 @@
-# The cards that the CUDA plug-in has code for: those asked for, and by default those of docs/how-to/a-gpu.md.
+# The cards that the CUDA plug-in has code for: those of CUDA_ARCHS, or those of docs/how-to/a-gpu.md.
 options=$PWD/tests/cuda_options.sh source=$PWD/src/cuda/launch.cu include=$PWD/src build=$PWD/$BUILD page=$PWD/docs/how-to/a-gpu.md
 . tests/cli/lib.sh
 nvcc=${NVCC:-nvcc}

@@ -87,6 +87,73 @@ test_files() {
     exits 2 ranks 2 svd m --mpi -k 5 -o d && says "--force to overwrite it"
 }
 
+# A matrix with more rows than columns, and its transpose, both with empty rows: the smaller side is that of v and of u.
+wide_and_tall() {
+    awk 'BEGIN { srand(3); n = 4000; print "%%MatrixMarket matrix coordinate integer general"; print n, 900, 5 * (n - n / 5)
+        for (i = 1; i <= n; ++i) if (i % 5) for (e = 0; e < 5; ++e) print i, 180 * e + 1 + int(179 * rand() * rand()), 1 + int(rand() * 5) }' > tall.mtx
+    awk 'NR == 1 { print; next } NR == 2 { print $2, $1, $3; next } { print $2, $1, $3 }' tall.mtx > wide.mtx
+}
+
+test_after_ones() {
+    matrix && wide_and_tall || return 1
+    for of in m tall.mtx wide.mtx; do
+        exits 0 "$COSPEC" svd $of --after-ones 5 --json && mv out one || return 1
+        for r in 2 3; do
+            exits 0 ranks $r svd $of --mpi --after-ones 5 --json && same_values one out || { fail "$r ranks, $of: ${why:-$(paste a b)}"; return 1; }
+        done
+    done
+    exits 2 "$COSPEC" svd m --after-ones 500 && mv err one || return 1
+    exits 2 ranks 3 svd m --mpi --after-ones 500 && grep -qFf one err || { fail "$(cat one err)"; return 1; }
+    exits 2 ranks 2 svd m --mpi --after-ones 5 -k 4 && says "give one of them" && exits 2 ranks 2 svd m --mpi --after-ones 5 --normalised && says "need not have sigma = 1"
+}
+
+sent() { sed -n 's/.* \([-+0-9.e]*\) MB sent.*/\1/p' err; }
+
+# From its own vectors the solver needs fewer products, which send less, and reaches the same values.
+test_start() {
+    wide_and_tall
+    for of in tall wide; do
+        exits 0 "$COSPEC" svd $of.mtx -k 8 --solver block --tol 1e-10 --vectors -o $of --json && mv out one || return 1
+        for r in 2 3; do
+            exits 0 ranks $r svd $of.mtx --mpi -k 8 --tol 1e-10 --certify none --json && cold=$(sent) || return 1
+            exits 0 ranks $r svd $of.mtx --mpi -k 8 --tol 1e-10 --certify none --start $of --json && same_values one out || { fail "$of, $r ranks: ${why:-$(paste a b)}"; return 1; }
+            holds "$(sent) < 0.9 * $cold" || { fail "$of, $r ranks: $why"; return 1; }
+        done
+    done
+    exits 3 ranks 2 svd tall.mtx --mpi -k 8 --start wide && says "expected vectors of 900 floats" && [ "$(grep -c 'expected vectors' err)" = 1 ] || { fail "${why:-$(cat err)}"; return 1; }
+    exits 2 ranks 2 svd tall.mtx --mpi -k 8 --solver arpack --start tall && says "does not apply to --solver arpack"
+}
+
+test_dry_run() {
+    matrix && wide_and_tall || return 1
+    for of in m tall.mtx wide.mtx; do
+        exits 0 "$COSPEC" svd $of -k 8 --dry-run --json && grep -v '"solver' out > one || return 1
+        most=
+        for r in 2 3; do
+            exits 0 ranks $r svd $of --mpi -k 8 --dry-run --json || return 1
+            for key in rows cols nonzeros vector_bytes file_bytes dense_bytes inertia_bytes sum_sigma4_cost; do
+                [ -n "$(number $key one)" ] && [ "$(number $key one)" = "$(number $key out)" ] || { fail "$of, $r ranks: $key $(number $key out), not $(number $key one)"; return 1; }
+            done
+            [ "$(number ranks out)" = $r ] && { [ -z "$most" ] || holds "$(number rank_bytes out) < $most"; } || { fail "$of: $(cat out)"; return 1; }
+            most=$(number rank_bytes out)
+        done
+    done
+    exits 0 ranks 2 svd m --mpi -k 8 --dry-run -o none && [ ! -e none ]
+}
+
+test_resume() {
+    matrix && exits 0 ranks 2 svd m --mpi -k 5 --vectors -o d --json && mv out first || return 1
+    touch -d 2001-01-01 d/svd.json d/u.npy
+    exits 0 ranks 3 svd m --mpi -k 5 --vectors -o d --json --resume && says "already finished; kept" && cmp -s first out && [ "$(stat -c %Y d/svd.json)" = 978307200 ] || { fail "${why:-$(cat err)}"; return 1; }
+    exits 2 ranks 2 svd m --mpi -k 6 --vectors -o d --resume && [ "$(grep -c '^cospec svd:' err)" = 1 ] || { fail "${why:-$(cat err)}"; return 1; }
+    # what is damaged is computed again
+    echo >> d/u.npy
+    exits 0 ranks 2 svd m --mpi -k 5 --vectors -o d --json --resume && ! grep -q 'kept' err && [ "$(stat -c %Y d/svd.json)" != 978307200 ] && same_values first out || { fail "${why:-$(cat err)}"; return 1; }
+    # and so is a result that a kill prevented
+    rm -r d
+    exits 0 ranks 2 svd m --mpi -k 5 -o d --resume && [ -f d/manifest.json ]
+}
+
 test_cooc_is_that_of_one_process() {
     small_corpus c.tsv
     for what in "ar --context nearest:2" "ar --context each:3" "masked --mask-ratio 0.3 --context each:5" "masked --unmasked 2 --max-length 4 --stride 1"; do
@@ -112,7 +179,7 @@ test_bad_input() {
     done
     matrix || return 1
     exits 2 ranks 2 svd m --mpi --solver lapack && says "works in a single process" || return 1
-    exits 2 ranks 2 svd m --mpi --dry-run && says "leave --mpi out" || return 1
+    exits 2 ranks 2 cooc --corpus c.tsv --objective ar --context nearest:2 --mpi --dry-run && says "leave --mpi out" || return 1
     exits 2 ranks 2 svd m --mpi --device cuda && says "leave --mpi out" || return 1
     exits 2 ranks 2 cooc --corpus c.tsv --objective masked --unmasked 4 --draws 1,4 --mpi -o l && says "leave --mpi out"
 }
@@ -161,7 +228,7 @@ elif ! command -v mpirun > /dev/null; then
 elif ! ranks 2 svd --help > /dev/null 2> "$work/why"; then
     skip mpi "mpirun cannot start two processes here: $(head -c 200 "$work/why" | tr '\n' ' ')"
 else
-    for t in without_mpi svd_is_that_of_one_process unfinished_results_are_printed_whole certificates_are_those_of_one_process any_size files cooc_is_that_of_one_process bad_input one_rank_cannot_read a_killed_rank_ends_all; do
+    for t in without_mpi svd_is_that_of_one_process unfinished_results_are_printed_whole certificates_are_those_of_one_process any_size files after_ones start dry_run resume cooc_is_that_of_one_process bad_input one_rank_cannot_read a_killed_rank_ends_all; do
         check $t
     done
 fi
