@@ -162,7 +162,7 @@ static cs_status measure(study *s, const subject *m, int64_t at)
     return status;
 }
 
-/* What is compared is the same in all runs. */
+/* Documents and width, which are the same in all runs. */
 static cs_status check_sizes(study *s, const subject *m, int64_t run, const char *dir)
 {
     static const char *const pooled[] = {"none", "mean", "first", "last"};
