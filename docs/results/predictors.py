@@ -246,7 +246,7 @@ def pairs(path, run):
                 if (row["run"], row["language"], row["seed"]) == (run, language, "0") and row["object"] in of and \
                         row["quantity"] in ("finetune", "finetune-wordnet"):
                     yield {"series": words + (language and f", {language}"), "outcome": "Matthews correlation, fine-tuned",
-                           "object": row["object"] + " blind" * (row["position"] == "blind"), "x": of[row["object"]],
+                           "object": row["object"].removesuffix("-blind") + " blind" * (row["position"] == "blind"), "x": of[row["object"]],
                            "y": row["value"], "y_sd": ""}
 
 
