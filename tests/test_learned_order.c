@@ -163,6 +163,20 @@ TEST(equal_predictions_are_no_direction)
     directions_of(&w, found, &count);
     assert_near(found[0].mode.share, 1, 1e-6);
     assert_each(k, 1, count, fabs(found[k].mode.share) < 1e-6);
+    /* the marginals: u^2 is that of contexts and v^2 that of tokens, counted here */
+    double context[WORDS] = {0}, token[WORDS] = {0}, p2 = 0, q2 = 0;
+    const int64_t events = DOCUMENTS * (LENGTH - 1);
+    for (int64_t i = 0; i + 1 < DOCUMENTS * LENGTH; ++i) {
+        if (i % LENGTH < LENGTH - 1) {
+            context[w.store.corpus.token[i]] += 1.0 / (double)events;
+            token[w.store.corpus.token[i + 1]] += 1.0 / (double)events;
+        }
+    }
+    for (int v = 0; v < WORDS; ++v) {
+        p2 += context[v] * context[v];
+        q2 += token[v] * token[v];
+    }
+    assert_near(found[0].frequency, sqrt(p2 * q2), 1e-12);
 }
 
 TEST(what_does_not_fit)

@@ -64,7 +64,7 @@ typedef struct {
 /* Output: statements, and a row of the table of the entry for each measurement. */
 typedef struct {
     cs_statements statements;
-    cs_item *rows; /* an array; NULL: not wanted */
+    cs_item *rows, *course; /* arrays, of the table and of a second one; NULL: not wanted */
 } cs_theorem_report;
 
 typedef cs_status (*cs_theorem_run)(const cs_theorem_input *input, cs_theorem_report *report);
@@ -96,6 +96,7 @@ typedef struct {
     const char *file, *key;                /* its table, and the array of its rows in a record */
     cs_view view;
     const char *course_file; /* a second table, of the same record; NULL: none */
+    const char *course_key;  /* the array of its rows; NULL: they are below those of the first */
     cs_view course;
 } cs_theorem;
 

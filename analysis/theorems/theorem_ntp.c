@@ -25,6 +25,8 @@
 #include <string.h>
 
 #include "analysis/measures/similarity.h"
+#include "analysis/theorems/form_spectrum.h"
+#include "analysis/theorems/ntp_orthants.h"
 #include "analysis/theorems/theorem_31.h"
 #include "base/auto.h"
 #include "base/ints.h"
@@ -311,25 +313,12 @@ static void fill_matrices(ntp *q)
 
 static cs_status prepare(const cs_csr *a, const cs_theorem_input *in, ntp *q)
 {
-    CS_AUTO(cs_matrix_form) *form = NULL;
-    cs_spectrum_options o = in->spectrum ? *in->spectrum : (cs_spectrum_options){0};
     cs_status status = cs_31_problem_of(a, &q->a);
     if (status != CS_OK) return status;
     q->n = q->a.a.rows;
     q->v = q->a.a.cols;
     q->d = cs_least(q->n, q->v);
-    if ((double)q->n * (double)q->v * (double)q->d > MOST_WORK) {
-        return cs_fail(CS_ERR_INPUT,
-                       "%s has %lld contexts and %lld tokens; verify ntp takes at most about 100 "
-                       "of each (cospec cooc --vocab)",
-                       q->name, (long long)q->n, (long long)q->v);
-    }
-    o.k = 0;
-    o.normalised = o.values_only = o.moment4 = o.eigenvalues = false;
-    status = cs_matrix_form_parse("support", &form);
-    o.form = form;
-    if (status == CS_OK) status = cs_spectrum_of(&q->a.a, &o, &q->support);
-    if (status == CS_OK) status = cs_spectrum_require(&q->support);
+    status = cs_form_spectrum(&q->a.a, "support", 0, false, in, &q->support);
     if (status != CS_OK) return status;
     q->t = choose_width(&q->support, in->features > 0 ? in->features : DEFAULT_FEATURES);
     if (q->t == 0) {
@@ -356,8 +345,9 @@ static void state_support(const ntp *q, cs_statements *out)
     const ntp_point *last = &q->point[DECAYS - 1];
     cs_statement *s = cs_statements_claim(
         out, &(cs_claim){"ntp-support", CS_PRINTED, CS_RELATION_AT_MOST,
-                         "the right singular vectors of the centred logits come nearer to those of "
-                         "the support form: angle at weight decay 1e-6 <= angle at 1e-2 (radians)",
+                         "free contexts, cross-entropy, weight decay -> 0: the right singular "
+                         "vectors of the centred logits come nearer to those of the support form: "
+                         "largest principal angle at decay 1e-6 <= at 1e-2 (radians)",
                          q->name, last->right, q->point[0].right, RESOLVED});
     cs_statement_reals(s, 3,
                        (cs_detail[]){{"vectors", (double)q->t},
@@ -391,8 +381,15 @@ static void state_order(const ntp *q, cs_statements *out)
     if (s && s->verdict == CS_FAIL) cs_statement_withhold(s);
 }
 
-static cs_status audit(const cs_csr *a, const char *name, const cs_theorem_input *in,
-                       cs_theorem_report *report)
+/* Whether the model can be minimised to high precision. */
+static bool small(const cs_csr *a)
+{
+    const double n = (double)a->rows, v = (double)a->cols;
+    return n * v * fmin(n, v) <= MOST_WORK;
+}
+
+static cs_status minimise_all(const cs_csr *a, const char *name, const cs_theorem_input *in,
+                              cs_theorem_report *report)
 {
     CS_AUTO(ntp) q = {.name = name};
     cs_status status = prepare(a, in, &q);
@@ -415,27 +412,62 @@ static cs_status audit(const cs_csr *a, const char *name, const cs_theorem_input
     return cs_statements_status(&report->statements);
 }
 
+/* A matrix that is too large for the minimisation may have labels for its orthants. */
+static cs_status audit(const cs_labelled *m, const char *name, const cs_theorem_input *in,
+                       cs_theorem_report *report)
+{
+    cs_status status = CS_OK;
+    if (!small(&m->a) && m->labels < 2) {
+        return cs_fail(CS_ERR_INPUT,
+                       "%s has %lld contexts and %lld tokens; verify ntp takes at most about 100 "
+                       "of each (cospec cooc --vocab), or a matrix of a labelled corpus",
+                       name, (long long)m->a.rows, (long long)m->a.cols);
+    }
+    if (small(&m->a)) status = minimise_all(&m->a, name, in, report);
+    if (status != CS_OK || m->labels < 2) return status;
+    status =
+        cs_ntp_orthants(m, name, in, in->features > 0 ? in->features : DEFAULT_FEATURES, report);
+    return status == CS_OK ? cs_statements_status(&report->statements) : status;
+}
+
 static cs_status on_matrix(const cs_theorem_input *in, cs_theorem_report *report)
 {
-    return audit(&in->matrix->a, in->name, in, report);
+    return audit(in->matrix, in->name, in, report);
+}
+
+/* Token j < 9 belongs to class j % 3, and the last one to none. */
+static cs_status label_tokens(cs_labelled *m)
+{
+    m->labels = CLASSES;
+    cs_status status = cs_csr_init(&m->col_label, TOKENS, CLASSES, TOKENS - 1);
+    for (int j = 0; j < TOKENS && status == CS_OK; ++j) {
+        m->col_label.ptr[j + 1] = cs_least(j + 1, TOKENS - 1);
+        if (j < TOKENS - 1) {
+            m->col_label.col[j] = j % CLASSES;
+            m->col_label.val[j] = 1;
+        }
+    }
+    return status;
 }
 
 /* Context i sees the tokens of its class, one that all see, and one at random; counts differ. */
 static cs_status on_nothing(const cs_theorem_input *in, cs_theorem_report *report)
 {
     const int64_t first = report->statements.count;
-    CS_AUTO(cs_csr) a = {0};
-    cs_status status = cs_csr_init(&a, CONTEXTS, TOKENS, (int64_t)CONTEXTS * TOKENS);
+    CS_AUTO(cs_labelled) m = {0};
+    cs_csr *a = &m.a;
+    cs_status status = cs_csr_init(a, CONTEXTS, TOKENS, (int64_t)CONTEXTS * TOKENS);
     for (int i = 0; status == CS_OK && i < CONTEXTS; ++i) {
-        a.ptr[i + 1] = a.ptr[i];
+        a->ptr[i + 1] = a->ptr[i];
         for (int j = 0; j < TOKENS; ++j) {
             if (j % CLASSES == i % CLASSES || j == TOKENS - 1 || j == i * 7 % (TOKENS - 1)) {
-                a.col[a.ptr[i + 1]] = j;
-                a.val[a.ptr[i + 1]++] = 1 + (i + 2 * j) % 4;
+                a->col[a->ptr[i + 1]] = j;
+                a->val[a->ptr[i + 1]++] = 1 + (i + 2 * j) % 4;
             }
         }
     }
-    if (status == CS_OK) status = audit(&a, "12 contexts of 3 classes and 10 tokens", in, report);
+    if (status == CS_OK) status = label_tokens(&m);
+    if (status == CS_OK) status = audit(&m, "12 contexts of 3 classes and 10 tokens", in, report);
     cs_statements_mark(&report->statements, first);
     return status;
 }
@@ -453,4 +485,8 @@ const cs_theorem cs_entry_ntp = {
     .run = {[CS_ON_MATRIX] = on_matrix, [CS_ON_NOTHING] = on_nothing},
     .file = "ntp.csv",
     .key = "~ntp",
-    .view = {"~ntp[]", "input weight_decay loss norm cosine left right imbalance"}};
+    .view = {"~ntp[]", "input weight_decay loss norm cosine left right imbalance"},
+    .course_file = "orthants.csv",
+    .course_key = "~orthants",
+    .course = {"~orthants[]", "input form directions orthants tokens classes ami p limit "
+                              "detectable purity null_purity"}};

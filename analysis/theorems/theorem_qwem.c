@@ -18,6 +18,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/theorems/form_spectrum.h"
 #include "analysis/theorems/theorem_qwem_private.h"
 #include "base/auto.h"
 #include "base/ints.h"
@@ -39,11 +40,13 @@ static void cs_qwem_audit_free(cs_qwem_audit *q)
 
 /* --- the matrix ------------------------------------------------------------------------------- */
 
-static cs_status dense_form(const cs_csr *a, const cs_matrix_form *form, cs_qwem_audit *q)
+static cs_status dense_form(const cs_csr *a, cs_qwem_audit *q)
 {
     CS_AUTO(cs_csr) whole = {0};
+    CS_AUTO(cs_matrix_form) *form = NULL;
     const int64_t *column = q->options->row_column;
-    cs_status status = cs_matrix_form_whole(form, a, &whole);
+    cs_status status = cs_matrix_form_parse("qwem", &form);
+    if (status == CS_OK) status = cs_matrix_form_whole(form, a, &whole);
     q->m = cs_dense_in(&q->pool, a->cols, a->cols);
     if (status == CS_OK) status = q->pool.status;
     for (int64_t i = 0; status == CS_OK && i < whole.rows; ++i) {
@@ -133,28 +136,19 @@ static cs_status choose_width(cs_qwem_audit *q)
 static cs_status prepare(const cs_csr *a, cs_qwem_audit *q)
 {
     CS_AUTO(cs_spectrum) spectrum = {0};
-    CS_AUTO(cs_matrix_form) *form = NULL;
-    cs_spectrum_options o = q->options->spectrum ? *q->options->spectrum : (cs_spectrum_options){0};
     if (a->cols > MOST_TOKENS) {
         return cs_fail(CS_ERR_INPUT,
                        "%s has %lld tokens; verify qwem takes at most %d (cospec cooc --vocab)",
                        q->name, (long long)a->cols, MOST_TOKENS);
     }
-    cs_status status = cs_matrix_form_parse("qwem", &form);
-    o.k = 0;
-    o.form = form;
-    o.normalised = o.values_only = o.moment4 = false;
-    o.eigenvalues = true;
-    o.row_column = q->options->row_column;
-    if (status == CS_OK) status = cs_spectrum_of(a, &o, &spectrum);
-    if (status == CS_OK) status = cs_spectrum_require(&spectrum);
+    cs_status status = cs_form_spectrum(a, "qwem", 0, true, q->options, &spectrum);
     if (status == CS_OK && !spectrum.eigenvalue)
         status = cs_fail(CS_ERR_INPUT,
                          "%s is not symmetric: QWEM counts pairs in both directions (cospec cooc "
                          "--objective masked --context each:W:linear)",
                          q->name);
     if (status == CS_OK) status = sort_eigenvalues(&spectrum, q);
-    if (status == CS_OK) status = dense_form(a, form, q);
+    if (status == CS_OK) status = dense_form(a, q);
     return status == CS_OK ? choose_width(q) : status;
 }
 

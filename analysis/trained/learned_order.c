@@ -412,6 +412,35 @@ static void normalise(reader *r)
     }
 }
 
+/* sum_i root_i^2 x_i^2 of column k. */
+static double weighted_square(const cs_dense *x, int64_t k, const double *root)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < x->rows; ++i) {
+        const double y = root[i] * x->data[i + k * x->ld];
+        sum += y * y;
+    }
+    return sum;
+}
+
+/* The direction of a mode whose triplets are k .. k + count - 1. */
+static cs_learned_direction direction_of(const reader *r, const cs_learned_mode *mode, int64_t k)
+{
+    const cs_learned_target *t = &r->corpus->target;
+    cs_learned_direction out = {.mode = *mode};
+    double left = 0, right = 0;
+    out.mode.share = 0;
+    for (int64_t i = k; i < k + mode->count; ++i) {
+        const double whole = r->mass * (double)mode->count * mode->sigma;
+        out.mode.share += r->share[i] / whole;
+        out.observed += r->seen[i] / whole;
+        left += weighted_square(&t->spectrum.u, i, t->problem.root_row) / (double)mode->count;
+        right += weighted_square(&t->spectrum.v, i, t->problem.root_col) / (double)mode->count;
+    }
+    out.frequency = sqrt(left * right);
+    return out;
+}
+
 cs_status cs_learned_directions(const cs_learned_corpus *corpus, const cs_learned_model *model,
                                 uint64_t seed, cs_learned_direction *out, int64_t *count)
 {
@@ -428,14 +457,8 @@ cs_status cs_learned_directions(const cs_learned_corpus *corpus, const cs_learne
         status =
             cs_learned_modes_of(&corpus->target, &r->features, &r->output, 2, r->k, mode, count);
     }
-    for (int64_t i = 0, k = 0; i < *count && status == CS_OK; ++i) {
-        out[i] = (cs_learned_direction){.mode = mode[i]};
-        out[i].mode.share = 0;
-        for (const int64_t end = k + mode[i].count; k < end; ++k) {
-            const double whole = r->mass * (double)mode[i].count * mode[i].sigma;
-            out[i].mode.share += r->share[k] / whole;
-            out[i].observed += r->seen[k] / whole;
-        }
+    for (int64_t i = 0, k = 0; i < *count && status == CS_OK; k += mode[i++].count) {
+        out[i] = direction_of(r, &mode[i], k);
     }
     reader_free(r);
     return status;

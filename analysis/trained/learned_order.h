@@ -13,9 +13,14 @@
  *
  *   share     tr(U^T Abar' V) / (m sigma)   1 at the optimum of either loss
  *   observed  the same for the tokens that are there: 1 up to the drawing of plans
+ *   frequency sqrt(sum_X P_C U^2 sum_y P_G V^2), means over the m vectors
  *   energy    ||U^T M||^2 / ||M||^2 for M = F W'^T, F[X] = sqrt(P_C) E[f | X], W' = sqrt(P_G) W; of
  *             cross-entropy W less its mean under P_G, since a constant in all logits of a context
  *             changes no prediction
+ *
+ * From a small start cross-entropy follows A - P_C P_G^T (theorem_ntp.c), which is the sum of sigma
+ * (sqrt(P_C) u) (sqrt(P_G) v)^T over modes without the marginals: a sum of directions with lengths
+ * sigma times the frequency. So frequent directions should come first, and not those of large sigma.
  *
  * At the start an untrained network predicts nearly the same for every context, so that shares are
  * near 0 except that of sigma = 1, whose vectors are the marginals. */
@@ -46,7 +51,7 @@ typedef struct cs_learned_run {
 /* A mode of a checkpoint. */
 typedef struct {
     cs_learned_mode mode; /* its share is the one above */
-    double observed;
+    double observed, frequency;
 } cs_learned_direction;
 
 /* The store and its leading triplets (`k` of the options; others as the caller has them). `store` and
@@ -73,6 +78,6 @@ cs_status cs_learned_directions(const cs_learned_corpus *corpus, const cs_learne
                                 int64_t *count) CS_MUST_CHECK;
 
 /* Follows in->run against in->store: a row of the table of `trained`, the course of its modes in
- * "~order", and the statement trained-order. Of the options: spectrum, triplets (0: 16), seed,
+ * "~order", and the statements trained-order and trained-order-weighted. Of the options: spectrum, triplets (0: 16), seed,
  * progress. */
 cs_status cs_verify_order(const cs_theorem_input *in, cs_theorem_report *report) CS_MUST_CHECK;

@@ -1,11 +1,10 @@
 /* cospec verify trained --model RUN --matrix DIR: the order in which the checkpoints of a run learn
  * the singular directions of the matrix of their objective (learned_order.h).
  *
- * A mode is learned from the step on from which its share stays at least one half; between two
- * checkpoints the share is taken to be linear in the step. Kendall's tau between singular values and these steps sums the order up.
- * A single mode with sigma = 1 is left out: its vectors are the marginals, which biases learn. Modes
- * that are never learned are the last, and equally so. No theorem states the order for a network under
- * AdamW, so that nothing can fail. */
+ * The mean of a mode's share over the checkpoints is larger the earlier it is learned, without a
+ * threshold. Kendall's tau of it is formed with sigma, and with sigma times the frequency of the
+ * mode. A single mode with sigma = 1 is left out: its vectors are the marginals, which biases learn.
+ * No theorem states the order for a network under AdamW, so that nothing can fail. */
 #include <math.h>
 
 #include "analysis/trained/learned_order.h"
@@ -22,8 +21,7 @@ typedef struct {
     cs_learned_corpus corpus;
     int64_t k, modes;
     cs_learned_direction *now;
-    double *half, *before; /* k: the step of one half, infinite: not yet; the share one step ago */
-    int64_t last;          /* step of `before` */
+    double *mean; /* k: means of the shares */
 } course;
 
 static void course_free(course *c)
@@ -40,21 +38,8 @@ static void add_rows(const course *c, int64_t step, cs_item *rows)
         cs_item_int(row, "mode", i + 1);
         CS_ITEM_FIELDS(row, &c->now[i].mode, sigma, count, share, energy);
         cs_item_real(row, "observed", c->now[i].observed);
+        cs_item_real(row, "frequency", c->now[i].frequency);
     }
-}
-
-static void note_halves(course *c, int64_t step)
-{
-    for (int64_t i = 0; i < c->modes; ++i) {
-        const double share = c->now[i].mode.share, rise = share - c->before[i];
-        if (share < 0.5) c->half[i] = INFINITY;
-        if (share >= 0.5 && isinf(c->half[i]))
-            c->half[i] = c->last < 0
-                             ? (double)step
-                             : (double)step - (double)(step - c->last) * (share - 0.5) / rise;
-        c->before[i] = share;
-    }
-    c->last = step;
 }
 
 static cs_status follow(const cs_theorem_input *in, course *c, cs_item *rows)
@@ -67,70 +52,87 @@ static cs_status follow(const cs_theorem_input *in, course *c, cs_item *rows)
         if (status == CS_OK)
             status = cs_learned_directions(&c->corpus, &model, in->seed, c->now, &c->modes);
         if (status == CS_OK) add_rows(c, run->step[i], rows);
-        if (status == CS_OK) note_halves(c, run->step[i]);
+        for (int64_t k = 0; k < c->modes && status == CS_OK; ++k) {
+            c->mean[k] += c->now[k].mode.share / (double)run->count;
+        }
         cs_progress_report(in->progress, "checkpoints", i + 1, run->count);
     }
     return status;
 }
 
-/* tau_b of sigma and the steps: 1 where larger values are learned earlier. */
-static cs_status order_of(const course *c, int64_t *modes, int64_t *reached, cs_kendall *out)
+/* The modes that are compared, and tau_b of their mean shares with sigma and with sigma f. */
+typedef struct {
+    int64_t modes, reached;
+    cs_kendall sigma, weighted;
+} order;
+
+static cs_status order_of(const course *c, order *out)
 {
     CS_AUTO(cs_pool) pool = {0};
-    double *fall = cs_pool_take(&pool, c->modes, sizeof *fall);
-    double *step = cs_pool_take(&pool, c->modes, sizeof *step);
+    double *sigma = cs_pool_take(&pool, c->modes, sizeof *sigma);
+    double *weighted = cs_pool_take(&pool, c->modes, sizeof *weighted);
+    double *mean = cs_pool_take(&pool, c->modes, sizeof *mean);
     if (pool.status != CS_OK) return pool.status;
-    *modes = *reached = 0;
+    *out = (order){.sigma = {NAN, NAN}, .weighted = {NAN, NAN}};
     for (int64_t i = 0; i < c->modes; ++i) {
         const cs_learned_mode *m = &c->now[i].mode;
         if (m->sigma < 1 - CS_LEARNED_EQUAL || m->count > 1) {
-            fall[*modes] = -m->sigma;
-            step[(*modes)++] = c->half[i];
-            *reached += isfinite(c->half[i]);
+            sigma[out->modes] = m->sigma;
+            weighted[out->modes] = m->sigma * c->now[i].frequency;
+            mean[out->modes++] = c->mean[i];
+            out->reached += m->share >= 0.5;
         }
     }
-    *out = (cs_kendall){NAN, NAN};
-    return *modes > 1 ? cs_kendall_of(*modes, fall, step, out) : CS_OK;
+    cs_status status = CS_OK;
+    if (out->modes > 1) status = cs_kendall_of(out->modes, sigma, mean, &out->sigma);
+    if (out->modes > 1 && status == CS_OK)
+        status = cs_kendall_of(out->modes, weighted, mean, &out->weighted);
+    return status;
+}
+
+static void state_order(const char *model, const char *id, const char *text, const cs_kendall *k,
+                        const order *o, cs_statements *out)
+{
+    cs_statement *s = cs_statements_claim(
+        out, &(cs_claim){id, CS_CORRECTED, CS_RELATION_LESS, text, model, 0, k->tau, 0});
+    cs_statement_reals(
+        s, 3,
+        (cs_detail[]){{"modes", (double)o->modes}, {"reached", (double)o->reached}, {"p", k->p}});
+    if (s && !(k->tau > 0 && k->p <= LEVEL))
+        cs_statement_unspecify(s, "the order is significant (value: p)", k->p);
 }
 
 cs_status cs_verify_order(const cs_theorem_input *in, cs_theorem_report *report)
 {
-    CS_AUTO(course) c = {.last = -1};
-    cs_kendall order;
+    CS_AUTO(course) c = {0};
+    order o = {0};
     const cs_csr *a = &in->store->cooc.matrix.a;
-    cs_spectrum_options o = in->spectrum ? *in->spectrum : (cs_spectrum_options){0};
-    o.k = cs_least(in->triplets > 0 ? in->triplets : DIRECTIONS, cs_least(a->rows, a->cols));
-    cs_status status = cs_learned_corpus_of(in->store, &o, in->seed, &c.corpus);
+    cs_spectrum_options options = in->spectrum ? *in->spectrum : (cs_spectrum_options){0};
+    options.k = cs_least(in->triplets > 0 ? in->triplets : DIRECTIONS, cs_least(a->rows, a->cols));
+    cs_status status = cs_learned_corpus_of(in->store, &options, in->seed, &c.corpus);
     if (status != CS_OK) return status;
     c.k = c.corpus.target.spectrum.k;
     c.now = cs_pool_take(&c.pool, c.k, sizeof *c.now);
-    c.half = cs_pool_take(&c.pool, c.k, sizeof *c.half);
-    c.before = cs_pool_take(&c.pool, c.k, sizeof *c.before);
-    for (int64_t i = 0; c.pool.status == CS_OK && i < c.k; ++i) {
-        c.half[i] = INFINITY;
-    }
+    c.mean = cs_pool_take(&c.pool, c.k, sizeof *c.mean);
     cs_item *row = cs_item_object(report->rows, NULL);
     cs_item_text(row, "input", in->name);
     cs_item_text(row, "model", in->model.name);
     cs_item_int(row, "documents", c.corpus.sequences.count);
-    int64_t modes = 0, reached = 0;
     status = c.pool.status;
     if (status == CS_OK) status = follow(in, &c, cs_item_array(row, "~order"));
-    if (status == CS_OK) status = order_of(&c, &modes, &reached, &order);
+    if (status == CS_OK) status = order_of(&c, &o);
     if (status != CS_OK) return status;
-    cs_item_int(row, "modes", modes);
-    cs_item_int(row, "reached", reached);
-    CS_ITEM_FIELDS(row, &order, tau, p);
-    cs_statement *s = cs_statements_claim(
-        &report->statements,
-        &(cs_claim){"trained-order", CS_CORRECTED, CS_RELATION_LESS,
-                    "larger singular values are learned earlier: 0 < Kendall's tau of sigma and "
-                    "the step at which a mode has half of its share",
-                    in->model.name, 0, order.tau, 0});
-    cs_statement_reals(
-        s, 3,
-        (cs_detail[]){{"modes", (double)modes}, {"reached", (double)reached}, {"p", order.p}});
-    if (s && !(order.tau > 0 && order.p <= LEVEL))
-        cs_statement_unspecify(s, "the order is significant (value: p)", order.p);
+    CS_ITEM_FIELDS(row, &o, modes, reached);
+    CS_ITEM_FIELDS(row, &o.sigma, tau, p);
+    cs_item_real(row, "tau_weighted", o.weighted.tau);
+    cs_item_real(row, "p_weighted", o.weighted.p);
+    state_order(in->model.name, "trained-order",
+                "larger singular values are learned earlier: 0 < Kendall's tau of sigma and the "
+                "mean share over checkpoints",
+                &o.sigma, &o, &report->statements);
+    state_order(in->model.name, "trained-order-weighted",
+                "modes with larger sigma times frequency are learned earlier: 0 < Kendall's tau of "
+                "it and the mean share over checkpoints",
+                &o.weighted, &o, &report->statements);
     return cs_statements_status(&report->statements);
 }

@@ -587,7 +587,8 @@ const cs_theorem cs_entry_trained = {
     .file = "trained.csv",
     .key = "~trained",
     .view = {"~trained[]", "input model documents width t loss se optimum excess excess_share "
-                           "distance left_angle right_angle uniform quadratic modes reached tau p"},
+                           "distance left_angle right_angle uniform quadratic modes reached tau p "
+                           "tau_weighted p_weighted"},
     .course_file = "order.csv",
     .course = {"~trained[].~order[]",
-               "input=^input model=^model step mode sigma count share energy observed"}};
+               "input=^input model=^model step mode sigma count share energy observed frequency"}};

@@ -527,7 +527,8 @@ const cs_command cs_cmd_verify = {
     .groups = verify_groups,
     .run = run_verify,
     .files = "statements.json statements.csv theorem41_curve.csv theorem42.csv "
-             "theorem43_curve.csv refinement.csv qwem.csv ntp.csv trained.csv order.csv probe.csv "
+             "theorem43_curve.csv refinement.csv qwem.csv ntp.csv orthants.csv trained.csv "
+             "order.csv probe.csv "
              "theorems.json "
              "theorems.csv",
     .without = "dry-run",

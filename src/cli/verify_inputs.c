@@ -36,8 +36,10 @@ cs_status cs_verify_run_one(cs_verify *v, int i, cs_theorem_on on)
     }
     if (t->file && on != CS_ON_NOTHING && !v->rows[i]) {
         v->rows[i] = cs_item_array(v->root, t->key);
+        v->course[i] = t->course_key ? cs_item_array(v->root, t->course_key) : NULL;
     }
     v->report.rows = v->rows[i];
+    v->report.course = v->course[i];
     v->report.statements.theorem = t->id;
     return t->run[on](&v->input, &v->report);
 }
@@ -309,7 +311,16 @@ static cs_status open_checkpoint(void *ctx, int64_t number, cs_learned_model *ou
     const char *dir = r->all->at[number].path;
     cs_model_text_free(&r->text);
     r->text = (cs_model_text){0};
-    cs_status status = cs_args_model_open(r->args, dir, &r->text);
+    cs_status status = CS_OK;
+    if (number == 0) {
+        status = cs_args_model_open(r->args, dir, &r->text);
+    } else { /* the notes of the first are those of all */
+        status = cs_args_model_inputs(r->args, dir);
+        if (status == CS_OK)
+            status = cs_args_backend(r->args, (cs_device_options){.f32 = true}, &r->text.backend);
+        cs_args_roles(r->args, r->text.role);
+        if (status == CS_OK) status = cs_model_text_read(dir, &r->text);
+    }
     if (status == CS_OK) status = cs_model_text_has_tokenizer(&r->text);
     *out = (cs_learned_model){.name = dir,
                               .model = &r->text.model,

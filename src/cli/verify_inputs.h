@@ -13,7 +13,8 @@ typedef struct {
     cs_theorem_report report;
     cs_spectral_probe_result probe;
     bool probed;
-    cs_item *root, *rows[CS_THEOREMS]; /* rows: NULL until the theorem has a table */
+    cs_item *root, *rows[CS_THEOREMS],
+        *course[CS_THEOREMS]; /* NULL until the theorem has a table */
 } cs_verify;
 
 /* Theorem number i on the current input, if it was chosen and accepts it. */

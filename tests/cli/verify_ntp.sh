@@ -9,6 +9,17 @@ test_loss_by_hand() {
     near "$(cat last)" 0.627741 1e-4 && exits 0 "$COSPEC" verify ntp --matrix m.mtx --csv --threads 1 && cp out one && exits 0 "$COSPEC" verify ntp --matrix m.mtx --csv --threads 2 && cmp -s out one || fail "${why:-threads}"
 }
 
+# Words of three topics that follow each other: orthants of the support are the topics of their texts.
+test_orthants() {
+    awk 'BEGIN { srand(5); for (i = 0; i < 600; ++i) { c = i % 3; line = "t" c "\t"
+        for (j = 0; j < 8; ++j) line = line " " (rand() < .03 ? "z" : substr("abc", c + 1, 1)) substr("abcdefghijklmnopqrst", 1 + int(20 * rand()), 1)
+        print line } }' > t.tsv
+    exits 0 "$COSPEC" cooc --corpus t.tsv --vocab all --objective ar --context nearest:1 -o next &&
+        exits 0 "$COSPEC" verify ntp --matrix next --csv -o n && grep -q '^ntp-orthants,printed,PASS,.*next' out || { fail "${why:-$(cut -c1-80 out)}"; return 1; }
+    awk -F, 'NR == 1 { if ($0 != "input,form,directions,orthants,tokens,classes,ami,p,limit,detectable,purity,null_purity") bad = 1; next }
+        $1 == "next" { ++n; if (!($7 > .5 && $7 > $10 && $8 == .001 && $11 > .7 && $12 < .6)) bad = 1 } END { exit bad || n != 2 }' n/orthants.csv || fail "$(cat n/orthants.csv)"
+}
+
 test_refused() {
     awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general"; print 110, 110, 110; for (i = 1; i <= 110; ++i) print i, i, 1 }' > wide.mtx
     refuses 3 'takes at most about 100 of each' "$COSPEC" verify ntp --matrix wide.mtx && exits 0 "$COSPEC" verify all --csv && ! grep -q '^ntp' out

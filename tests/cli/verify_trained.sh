@@ -63,8 +63,8 @@ test_order_on_a_corpus() {
     halves_and_pairs
     for o in ar 'group-ar(t=2)'; do
         run "$o" 4 || return 1
-        grep -q '^trained-order,corrected,[A-Z]*,0,<,' out && [ "$(sed -n 2p o/trained.csv | cut -d, -f1-2)" = m,r ] || { fail "$o: $(cat out o/trained.csv)"; return 1; }
-        awk -F, -v o="$o" 'NR == 1 { if ($0 != "input,model,step,mode,sigma,count,share,energy,observed") bad = "header"; next }
+        grep -q '^trained-order,corrected,[A-Z]*,0,<,' out && grep -q '^trained-order-weighted,corrected,[A-Z]*,0,<,' out && [ "$(sed -n 2p o/trained.csv | cut -d, -f1-2)" = m,r ] || { fail "$o: $(cat out o/trained.csv)"; return 1; }
+        awk -F, -v o="$o" 'NR == 1 { if ($0 != "input,model,step,mode,sigma,count,share,energy,observed,frequency") bad = "header"; next }
             { last[$4] = $7; at[$3, $4] = $7; if ($4 == 2 && $7 >= .5 && !half) half = $3; if (o == "ar" && ($9 - 1) ^ 2 > 1e-16) bad = "observed " $9
               if ($3 == 1 && $4 > 1 && $7 ^ 2 > .04) bad = "start " $7 }
             END { for (k = 1; k <= 4; ++k) if (!(last[k] > .75 && last[k] < 1.2)) bad = "end " k " " last[k]
