@@ -24,14 +24,14 @@ function tabulate(caption, heads, rows, numbers) {
         make("tbody", {}, ...rows.map(row => make("tr", {}, ...row.map((content, i) => cell("td", content, i))))));
 }
 
-/* A frame with axes: x from 1 to n, printed from 1 + before, y from low to high. Returns the figure and its two scales. */
-function axes(title, n, low, high, labels, before = 0) {
+/* A frame with axes: x from 1 to n, printed from 1 + before, y from low to high, printed by `print`. Returns the figure and its two scales. */
+function axes(title, n, low, high, labels, before = 0, print = brief) {
     const width = Math.max(320, Math.min(1000, document.body.clientWidth - 20)), height = 260, left = 52, bottom = 34;
     const x = i => left + 8 + (i - 1) / Math.max(1, n - 1) * (width - left - 24), y = v => height - bottom - (v - low) / (high - low || 1) * (height - bottom - 26);
     const figure = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": title });
     for (let i = 0; i <= 4; ++i) {
         const v = low + i / 4 * (high - low);
-        figure.append(draw("line", { class: "axis", x1: left, x2: width, y1: y(v), y2: y(v) }), draw("text", { x: left - 6, y: y(v) + 4, "text-anchor": "end" }, brief(v)));
+        figure.append(draw("line", { class: "axis", x1: left, x2: width, y1: y(v), y2: y(v) }), draw("text", { x: left - 6, y: y(v) + 4, "text-anchor": "end" }, print(v)));
     }
     for (const i of new Set([1, Math.round((n + 1) / 2), n])) figure.append(draw("text", { x: x(i), y: height - bottom + 16, "text-anchor": "middle" }, String(i + before)));
     figure.append(draw("text", { x: width / 2, y: height - 3, "text-anchor": "middle" }, labels[0]), draw("text", { x: 4, y: 10 }, labels[1]));

@@ -100,11 +100,13 @@ static cs_status last_dimension(const cs_args *args, const cs_matrix_form *form,
     return status;
 }
 
-/* As many vectors as the largest --vector and --neighbours take. */
-static cs_status wanted_spectrum(cs_args *args, const cs_matrix_form *form,
+/* As many vectors as the largest --vector and --neighbours take. The rows of `dir` may be tokens, and
+ * a form of them symmetric. */
+static cs_status wanted_spectrum(cs_args *args, const cs_matrix_form *form, const char *dir,
                                  const cs_cooc_store *store, cs_spectrum *out)
 {
     cs_spectrum_options options;
+    CS_AUTO_FREE int64_t *row_token = NULL;
     const cs_csr *a = &store->cooc.matrix.a;
     int64_t k = 0;
     cs_status status = cs_args_spectrum(args, &options);
@@ -115,9 +117,13 @@ static cs_status wanted_spectrum(cs_args *args, const cs_matrix_form *form,
         status = number_at(args, "vector", i, 1, &vector);
         k = vector > k ? vector : k;
     }
+    if (status == CS_OK && k > 0 && form && !a->gram)
+        status = cs_cooc_row_tokens(dir, a->rows, a->cols, &row_token);
     if (status != CS_OK || k == 0) return status;
     options.k = k;
     options.form = form;
+    options.eigenvalues = form != NULL;
+    options.row_column = row_token;
     options.progress = cs_output_progress(args);
     status = cs_spectrum_of(a, &options, out);
     return status == CS_OK ? cs_spectrum_require(out) : status;
@@ -298,8 +304,8 @@ static cs_status write_page(cs_args *args, const cs_matrix_form *form, const pag
         if (status == CS_OK)
             status = cs_same_vocabulary(&first->store.corpus, &second.store.corpus);
         if (status == CS_OK)
-            status =
-                cs_blame(wanted_spectrum(args, form, &second.store, &second.spectrum), "%s", dir);
+            status = cs_blame(wanted_spectrum(args, form, dir, &second.store, &second.spectrum),
+                              "%s", dir);
         if (status == CS_OK) status = add_matrix(args, form, &second, share, matrices);
         if (status == CS_OK) status = add_angles(&first->spectrum, &second.spectrum, root);
     }
@@ -323,7 +329,7 @@ static cs_status run(cs_args *args)
     if (status == CS_OK) status = input_files(args, "similarity");
     if (status == CS_OK) status = input_files(args, "analogies");
     if (status == CS_OK) status = cs_args_store(args, dir, &m.store);
-    if (status == CS_OK) status = wanted_spectrum(args, form, &m.store, &m.spectrum);
+    if (status == CS_OK) status = wanted_spectrum(args, form, dir, &m.store, &m.spectrum);
     const cs_inspection in = {&m.store, cs_args_int(args, "top"), lines};
     if (status == CS_OK)
         status = files ? fill_scores(args, form, &m.store, &m.spectrum, lines)

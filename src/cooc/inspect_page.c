@@ -247,6 +247,7 @@ static void add_spectrum(const cs_inspect_page *page, cs_item *root)
     cs_item_int(root, "first", page->first);
     cs_item_int(root, "end", page->end);
     cs_item_reals(root, "sigma", values, s->sigma);
+    if (s->eigenvalue) cs_item_reals(root, "eigenvalue", values, s->eigenvalue);
     cs_item_reals(root, "residual", values, s->residual);
     cs_item *all = cs_item_object(root, "certificates");
     for (size_t i = 0; i < sizeof certificate / sizeof *certificate; ++i) {

@@ -21,6 +21,7 @@ typedef struct {
     int64_t share;      /* of the limits: 1, or 2 where two matrices are on a page */
 } cs_inspect_page;
 
-/* Adds "rows", "cols", "nonzeros", "components", "rank", "first", "end", "sigma", "residual",
- * "certificates", "contexts", "tokens", "vectors". Of a Gram form "contexts" is null. */
+/* Adds "rows", "cols", "nonzeros", "components", "rank", "first", "end", "sigma", "eigenvalue" if
+ * the spectrum has them, "residual", "certificates", "contexts", "tokens", "vectors". Of a Gram form
+ * "contexts" is null. */
 cs_status cs_inspect_page_record(const cs_inspect_page *page, cs_item *root) CS_MUST_CHECK;

@@ -73,6 +73,19 @@ test_inspect_in_a_browser() {
     [ "$(cat found)" = "$want" ] || fail "$(cat found) is not $want"
 }
 
+# A symmetric form shows the signed eigenvalues of svd, and one value far above the others a logarithmic scale.
+test_signed_values_in_a_browser() {
+    browser signed_values_in_a_browser || return 0
+    random_words 200 300 4 | tr 0-9 a-j > c.txt && exits 0 "$COSPEC" cooc --corpus c.txt --objective permuted-ar --context each:3:linear -o m &&
+        exits 0 "$COSPEC" inspect m --form qwem --html p.html --dimensions 9 -q && exits 0 "$COSPEC" inspect m --html normal.html --dimensions 9 -q || return 1
+    values="rows(at('values').querySelector('table')).replace(/ \u00b1 [^,]*/g, ''), at('spectrum').querySelectorAll('.hollow').length, at('spectrum').textContent.indexOf('logarithmic') > 0, at('signs').hidden"
+    in_page p.html "set('number', 1); return [$values, at('ends').querySelector('p').textContent.slice(0, 3)].join('|');" > found
+    exits 0 "$COSPEC" svd m --form qwem -k 9 --csv -q || return 1
+    want=$(awk -F, 'NR > 1 { printf "%s%d %.12g", sep, $1, $2; sep = ","; below += $2 < 0 } END { printf "|%d|true|false|\316\273 =", below }' out)
+    holds "$(awk -F, 'NR > 1 && $2 > 0' out | wc -l) > 0" && [ "$(sed 's/\.\{0,1\}0*\([,|]\)/\1/g' found)" = "$(echo "$want" | sed 's/\.\{0,1\}0*\([,|]\)/\1/g')" ] || fail "$(cat found) is not $want"
+    in_page normal.html "return [$values].join('|');" > found; grep -q '^1 1.0*,.*|0|[a-z]*|true$' found || fail "normalised: $(cat found)"
+}
+
 test_no_text_of_a_corpus_runs() {
     browser no_text_of_a_corpus_runs || return 0
     hostile m && exits 0 "$COSPEC" inspect m --against other --html p.html --dimensions 6 --top 30 -q || return 1
