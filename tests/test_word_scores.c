@@ -43,10 +43,11 @@ static cs_status read_scores(reader read, const char *file, char *out, size_t si
     size_t used = 0;
     for (size_t i = 0; i < json_array_size(json_object_get(json, "scores")); ++i) {
         const json_t *row = json_array_get(json_object_get(json, "scores"), i);
+        const json_t *value = json_object_get(row, "value");
         used += (size_t)snprintf(out + used, size - used, "%s|%s %.4f %d %d\n",
                                  json_string_value(json_object_get(row, "section")),
                                  json_string_value(json_object_get(row, "score")),
-                                 json_number_value(json_object_get(row, "value")),
+                                 json_is_null(value) ? (double)NAN : json_number_value(value),
                                  (int)json_number_value(json_object_get(row, "items")),
                                  (int)json_number_value(json_object_get(row, "missing")));
     }
@@ -69,6 +70,8 @@ TEST_IN_DIR(similarities_by_hand)
     expect(cs_word_similarity, file, "|spearman 1.0000 4 2\n");
     expect(cs_word_similarity, put(state, "b", "east mid 1\neast north 2\neast far 3\n"),
            "|spearman -1.0000 3 0\n");
+    expect(cs_word_similarity, put(state, "c", "east mid 2\neast north 2\neast far 2\n"),
+           "|spearman nan 3 0\n");
 }
 
 /* East is to north-east as north to north-west by sums; by products west is far from east. */

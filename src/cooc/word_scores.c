@@ -164,7 +164,7 @@ static bool next_line(word_lines *l)
 
 static cs_status no_item(const char *file, const char *items, int64_t missing)
 {
-    return missing == 0 ? cs_fail(CS_ERR_INPUT, "%s has no lines", file)
+    return missing == 0 ? cs_fail(CS_ERR_INPUT, "%s has no %s", file, items)
                         : cs_fail(CS_ERR_INPUT,
                                   "%s: none of its %lld %s has vectors for all of its words; are "
                                   "they those of the corpus?",
@@ -229,6 +229,15 @@ static cs_status add_pair(const cs_word_vectors *w, const word_lines *l, double 
     return status;
 }
 
+static bool all_equal(int64_t n, const double *x)
+{
+    int64_t i = 1;
+    while (i < n && x[i] == x[0]) {
+        ++i;
+    }
+    return i >= n;
+}
+
 cs_status cs_word_similarity(const cs_word_vectors *w, const char *file, cs_item *scores)
 {
     CS_AUTO(word_lines) l = {0};
@@ -248,6 +257,8 @@ cs_status cs_word_similarity(const cs_word_vectors *w, const char *file, cs_item
     if (status == CS_OK && p.pairs == 0) status = no_item(file, "pairs", s.missing);
     if (status == CS_OK)
         status = cs_metric_of(CS_METRIC_SPEARMAN, p.pairs, p.score, p.cosine, 0, &s.value);
+    if (status == CS_OK && (all_equal(p.pairs, p.score) || all_equal(p.pairs, p.cosine)))
+        s.value = NAN;
     const double z = atanh(s.value);
     if (status == CS_OK && p.pairs > 3 && isfinite(z)) {
         const double half = NORMAL_975 * sqrt((1 + s.value * s.value / 2) / ((double)p.pairs - 3));

@@ -170,7 +170,7 @@ test_similarity_file() {
     refuses 3 "none of its 3 pairs has vectors" "$COSPEC" inspect w --form 'n*a' --side contexts --similarity s.txt &&
         printf 'one two three\na b 1\na b high\n' > bad && refuses 3 "bad:3: expected two words and a score" "$COSPEC" inspect w --similarity bad &&
         printf 'a b\n' > bad && refuses 3 "bad:1: expected two words and a score" "$COSPEC" inspect w --similarity bad && : > bad &&
-        refuses 3 "bad has no lines" "$COSPEC" inspect w --similarity bad && refuses 3 "none: No such file" "$COSPEC" inspect w --similarity none &&
+        refuses 3 "bad has no pairs" "$COSPEC" inspect w --similarity bad && refuses 3 "none: No such file" "$COSPEC" inspect w --similarity none &&
         refuses 3 "--similarity . is a directory" "$COSPEC" inspect w --similarity . &&
         refuses 2 "--power needs --similarity or --analogies" "$COSPEC" inspect w --power 1 &&
         refuses 2 "--vector cannot be combined with --similarity" "$COSPEC" inspect w --similarity s.txt --vector 1
