@@ -111,7 +111,7 @@ TEST(variables_have_values_and_groups)
     assert_true(cs_expression_at_all(e, value) == 52.5 && cs_expression_varies(e));
     cs_expression_free(e);
     assert_fails(cs_expression_parse_in("xyz", "s", &e), CS_ERR_USAGE,
-                 "unknown name s (the variables are xyz)");
+                 "unknown name s (the variables are x, y, z)");
 }
 
 TEST(dependence_on_the_length_is_known)

@@ -321,7 +321,7 @@ TEST(texts_that_make_no_form_are_refused)
     } cases[] = {
         {"pmi", "nor an expression in a, p, q, n, d and v; did you mean ppmi?"},
         {"nope:3", "unknown form nope:3: it is neither one of normalised, centred,"},
-        {"a*s", "unknown name s (the variables are apqndv)"},
+        {"a*s", "unknown name s (the variables are a, p, q, n, d, v)"},
         {"sppmi", "form sppmi needs a positive number K: sppmi:5"},
         {"sppmi:0", "form sppmi needs a positive number"},
         {"sppmi:x", "form sppmi needs a positive number"},

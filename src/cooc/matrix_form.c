@@ -204,7 +204,7 @@ static double value_at(const application *m, double a, int64_t i, int64_t j)
 static cs_status not_finite(const application *m, double value, double a, int64_t i, int64_t j)
 {
     return cs_fail(CS_ERR_INPUT, "form \"%s\" is %g where a = %.6g, p = %.6g, q = %.6g%s",
-                   m->form->text, value, a, m->row[i], m->col[j],
+                   m->form->text, isnan(value) ? (double)NAN : value, a, m->row[i], m->col[j],
                    a == 0 ? ", a pair that does not occur; max(0, ...) of a logarithm is 0 there"
                           : "");
 }

@@ -113,7 +113,7 @@ static cs_status arguments(parser *p, int name)
 
 static cs_status name(parser *p)
 {
-    char word[16], what[96];
+    char word[16], what[128], names[64] = "";
     size_t n = 0;
     cs_hint hint = {0};
     while (isalpha((unsigned char)p->at[n])) {
@@ -133,10 +133,13 @@ static cs_status name(parser *p)
         }
         cs_hint_consider(word, NAMES[f], &hint);
     }
+    for (const char *v = p->variables; *v; ++v) {
+        const size_t used = strlen(names);
+        (void)snprintf(names + used, sizeof names - used, "%s%c", used ? ", " : "", *v);
+    }
     const bool length = strcmp(p->variables, LENGTH) == 0;
     (void)snprintf(what, sizeof what, "unknown name %s (%s %s)%s", word,
-                   length ? "the length is" : "the variables are", p->variables,
-                   cs_hint_text("", &hint));
+                   length ? "the length is" : "the variables are", names, cs_hint_text("", &hint));
     return fail(p, what);
 }
 
