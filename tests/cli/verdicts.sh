@@ -6,7 +6,7 @@ decide() { python3 "$root/docs/results/verdicts.py" "$@"; }
 
 # Every published study has its values, and they give its verdicts; a verdict or number that is not theirs is found.
 test_published_studies() {
-    for study in study/atlas study/cpu study/long study/repeat study-images/cpu study-images/long; do
+    for study in study/atlas study/cpu study/long study/neighbours study/repeat study-images/cpu study-images/long; do
         folder=$root/docs/results/$study
         [ "$(stat -c %s "$folder/values.csv.xz")" -le 3145728 ] || { fail "$study: $(ls -l "$folder/values.csv.xz")"; return 1; }
         exits 0 decide "$folder" && [ "$(grep -c ' rows, .* numbers, largest relative difference ' out)" = "$(ls "$folder"/claims*.csv "$folder"/correlations.csv "$folder"/counts.csv 2> /dev/null | wc -l)" ] || { fail "$study: $why $(cat out err)"; return 1; }
