@@ -110,6 +110,14 @@ cs_status cs_index_stream(const char *path, const cs_row_visitor *visitor)
     return status == CS_OK ? visit_shards(dir, &x, CS_SHARD_MATRIX, visitor) : status;
 }
 
+char *cs_index_folder(const char *path)
+{
+    const bool folder = cs_path_is_dir(path);
+    return folder && strcmp(cs_matrix_name(path), CS_MATRIX_INDEX) == 0 ? cs_strdup(path)
+           : !folder && cs_matrix_is_index(path)                        ? folder_of(path)
+                                                                        : cs_strdup("");
+}
+
 /* --- the concatenated shards -------------------------------------------------------------------- */
 
 typedef struct {

@@ -16,3 +16,7 @@ cs_status cs_index_stream(const char *path, const cs_row_visitor *visitor) CS_MU
 
 /* cs_matrix_read_filled of DIR/matrix.index.json. */
 cs_status cs_index_read_filled(const char *path, cs_nonempty_rows *rows, cs_csr *out) CS_MUST_CHECK;
+
+/* The folder of a matrix in shards, given by itself or by its index; "" for any other file. In fresh
+ * memory. */
+char *cs_index_folder(const char *path) CS_MUST_CHECK;
