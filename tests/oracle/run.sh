@@ -11,7 +11,7 @@ OPENBLAS_NUM_THREADS=1
 PYTHONDONTWRITEBYTECODE=1
 export COSPEC OPENBLAS_NUM_THREADS PYTHONDONTWRITEBYTECODE
 here=$(dirname "$0")
-areas=${*:-toy cooc svd forms words verify verify43 connectivity feature_connectivity multiplicity certify tokenizer tokenizer_kinds tokenizer_folder tokenizer_classes model huggingface families published config_keys skipped_keys pictures picture_files processor features finetune spans rank probe align predictors mask_rank density moments design tables}
+areas=${*:-toy cooc shards svd forms words verify verify43 connectivity feature_connectivity multiplicity certify tokenizer tokenizer_kinds tokenizer_folder tokenizer_classes model huggingface families published config_keys skipped_keys pictures picture_files processor features finetune spans rank probe align predictors mask_rank density moments design tables}
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 

@@ -154,7 +154,8 @@ class Result(Mapping[str, Any]):
         self._held = held  # the temporary folder
 
     def _files(self) -> "dict[str, str]":
-        names = sorted(os.listdir(self.path)) if self.path and os.path.isdir(self.path) else []
+        from . import _files
+        names = _files.names(self.path) if self.path and os.path.isdir(self.path) else []
         return {name[:-4]: name for name in names if name.endswith((".npy", ".npz")) or name == "vocab.txt"}
 
     def _csv_files(self) -> "dict[str, str]":
