@@ -229,7 +229,7 @@ static int64_t pick(const cs_csr *part, int to, int ranks, cs_message *out)
     return n;
 }
 
-/* What all ranks read, in the columns of this one. */
+/* Takes the columns of this rank from the rows of all ranks. */
 static cs_status exchange_columns(cs_shard *s, const cs_nonempty_rows *rows, const cs_csr *part)
 {
     cs_comm *c = s->comm;

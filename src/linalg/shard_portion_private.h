@@ -5,7 +5,7 @@
 #include "linalg/csr.h"
 #include "linalg/matrix_index.h"
 
-/* Consecutive shards from .. to - 1, of which a rank reads rows low .. high - 1. */
+/* A rank reads the rows low .. high - 1 of the consecutive shards from .. to - 1. */
 typedef struct {
     int64_t from, to, low, high;
 } cs_portion;
@@ -19,7 +19,7 @@ cs_portion cs_portion_of(const cs_matrix_index *index, int rank, int ranks);
 cs_status cs_portion_read(const char *dir, const cs_matrix_index *index, int rank, int ranks,
                           cs_nonempty_rows *rows, cs_csr *out) CS_MUST_CHECK;
 
-/* What one rank sends to another: the number of entries of each of its rows, then the entries. */
+/* A message from one rank to another: the number of entries of each row, then the entries. */
 typedef struct {
     int32_t *count, *col;
     double *val;
