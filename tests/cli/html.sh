@@ -23,6 +23,7 @@ test_what_is_written() {
     [ "$(LC_ALL=C grep '"matrices"' p.html | LC_ALL=C tr -d '[ -~]\n' | wc -c)" = 0 ] || { fail "data beyond ASCII"; return 1; }
     refuses 2 "p.html exists; --force overwrites it" "$COSPEC" inspect "$m" --html p.html &&
         exits 0 "$COSPEC" inspect "$m" --html p.html --force -q && refuses 2 "--against needs --html" "$COSPEC" inspect "$m" --against other &&
+        refuses 3 "matrix.npz is not a page" "$COSPEC" inspect "$m" --html "$m/matrix.npz" --force && exits 0 "$COSPEC" svd "$m" -k 1 -q &&
         refuses 3 "no/p.html" "$COSPEC" inspect "$m" --html no/p.html && refuses 3 "is a device or pipe" "$COSPEC" toy --html /dev/full --force &&
         refuses 2 "--html cannot be combined with --similarity" "$COSPEC" inspect "$m" --html q.html --similarity x || return 1
     mkdir -p share/plots && echo '<p>' > share/plots/toy.html && refuses 3 "the template of the page has no {{head}}" env COSPEC_SHARE="$PWD/share" "$COSPEC" toy --html q.html || return 1
