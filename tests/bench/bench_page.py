@@ -19,7 +19,7 @@ of both (other programs slower than {slow} s run once). A ratio *peer / ours* ab
 carry over between machines, times do not. An *aim* is a ratio that was set in advance. The
 [engineering notes](engineering-notes.md) explain where the time goes.
 
-**Scope.** One run on the machine below.
+**Scope.** One run on the machine below. A row whose note has a date was measured apart from that run.
 
 **Repeat.** `make bench{small}` writes this page; it is not edited by hand.
 
