@@ -50,7 +50,7 @@ test_columns() {
 test_list() {
     exits 0 verify --list && grep -q '^2.2 *printed *MAE-LM .* nothing$' out && grep -q '^4.3 *corrected *LA .* toy model, model$' out && [ "$(wc -L < out)" -le 120 ] &&
         exits 0 verify --list --csv && head -1 out | grep -q '^id,form,paper,statement,takes,claim,options,table$' &&
-        grep -q '^trained,corrected,cospec,.*,toy model,.*,width steps,trained.csv$' out && ! grep -q '^trained,printed' out &&
+        grep -q '^trained,corrected,cospec,.*,"toy model, model",.*,width steps,trained.csv$' out && ! grep -q '^trained,printed' out &&
         [ "$(grep -c '^3.1,' out)" = 2 ] || fail "$(cat out err)"
 }
 
