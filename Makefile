@@ -27,7 +27,8 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmis
 ifeq ($(WERROR),1)
 WARN += -Werror
 endif
-OPT_release := -O2 -g -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+# Of debugging information the lines only: the rest is two thirds of the program, which every run hashes for its manifest.
+OPT_release := -O2 -g1 -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 OPT_debug := -O0 -g3
 OPT_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 OPT_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -52,7 +53,7 @@ NVCCFLAGS = -std=c++17 -O3 $(shell cat $(B)/probe/cuda-options) -Isrc -Werror al
 MPICC ?= mpicc
 # The compiler of the emulation that tests the plug-in's sources on the CPU (g++ with gcc, clang++ with clang).
 CXX := $(if $(findstring clang,$(CC)),$(CC:clang%=clang++%),g++)
-CXXFLAGS := -std=gnu++17 -O2 -g -Wall -Wextra -Wshadow -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) \
+CXXFLAGS := -std=gnu++17 -O2 -g1 -Wall -Wextra -Wshadow -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) \
   $(if $(filter asan,$(CONFIG)),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined)
 LIBS := -Wl,-z,relro,-z,now -llapacke $(PKG_LIBS) -lgif -larpack -llbfgs -lm -pthread -ldl
 
@@ -107,6 +108,10 @@ probe:
 ifeq ($(CONFIG),coverage)
 $(foreach module,io cooc linalg,$(B)/src/$(module)/%.o): CFLAGS += -O0 -U_FORTIFY_SOURCE --coverage
 $(B)/tests/test.o: CPPFLAGS += -DCS_COVERAGE
+endif
+# The code of tests is quick to compile rather than quick; what it shares (references, comparisons) is optimised.
+ifeq ($(CONFIG),release)
+$(B)/tests/test_%.o: CFLAGS += -O1
 endif
 # No reader comes to the kernels, which would take the most of a build for libFuzzer.
 ifeq ($(CONFIG),fuzz)
@@ -191,8 +196,14 @@ $(B)/libcli.a: $(filter-out %/main.o,$(CLI_OBJ))
 	@rm -f $@
 	ar rcs $@ $^
 
-$(B)/tests/%: $(B)/tests/%.o $(TEST_SUPPORT_OBJ) $(B)/libcli.a $(B)/libcospec.a
-	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS) -lcmocka
+# Linked with the library, in a sixth of the time that the archive needs; its symbols are resolved already. An object can replace one of
+# its members (tests/mutants.py). The library looks for plug-ins in its own folder, so it is a hard link.
+LINK_LIBRARY := -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' -Wl,--unresolved-symbols=ignore-in-shared-libs
+$(B)/tests/libcospec.so.1: $(B)/libcospec.so
+	@mkdir -p $(@D) && rm -f $@ && ln $< $@
+
+$(B)/tests/%: $(B)/tests/%.o $(TEST_SUPPORT_OBJ) $(B)/libcli.a $(B)/tests/libcospec.so.1
+	$(CC) $(LDFLAGS) $(LINK_LIBRARY) -o $@ $(filter %.o %.a %.1,$^) $(LIBS) -lcmocka
 
 # The plug-in's sources as C++ on the CPU.
 $(B)/tests/cuda_emulation/%.o: src/cuda/%.cu $(B)/flags
@@ -208,13 +219,13 @@ $(B)/tests/cuda_emulation/%.o: tests/cuda_emulation/%.cpp $(B)/flags
 	$(CXX) -fPIC $(CXXFLAGS) $(PKG_CFLAGS) -Itests/cuda_emulation -MMD -MP -c $< -o $@
 
 $(B)/tests/test_cuda_linalg: $(B)/tests/cuda_emulation/test_cuda_linalg.o $(B)/tests/cuda_emulation/svd_cases.o \
-  $(EMULATED_OBJ) $(TEST_SUPPORT_OBJ) $(B)/libcli.a $(B)/libcospec.a
-	$(CXX) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
+  $(EMULATED_OBJ) $(TEST_SUPPORT_OBJ) $(B)/libcli.a $(B)/tests/libcospec.so.1
+	$(CXX) $(LDFLAGS) $(LINK_LIBRARY) -o $@ $^ $(LIBS) -lcmocka
 
 $(B)/tests/test_cuda_emulation: $(B)/tests/cuda_emulation/test_cuda_emulation.o $(B)/tests/cuda_emulation/test_cuda_search.o \
   $(B)/tests/cuda_emulation/cuda_cases.o \
-  $(EMULATED_OBJ) $(TEST_SUPPORT_OBJ) $(B)/libcli.a $(B)/libcospec.a
-	$(CXX) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
+  $(EMULATED_OBJ) $(TEST_SUPPORT_OBJ) $(B)/libcli.a $(B)/tests/libcospec.so.1
+	$(CXX) $(LDFLAGS) $(LINK_LIBRARY) -o $@ $^ $(LIBS) -lcmocka
 
 $(B)/tests/gpu/test_gpu: $(B)/tests/gpu/test_gpu.o $(B)/tests/gpu/gpt.o $(B)/tests/cuda_emulation/cuda_cases.o \
   $(filter $(B)/tests/backend_% $(B)/tests/tensor_% $(B)/tests/parity_% $(B)/tests/gpt_graph.o,$(TEST_SUPPORT_OBJ)) $(B)/libcospec.a
@@ -263,15 +274,9 @@ coverage:
 	@$(PYTHON) tests/coverage.py build/coverage $(FILES)
 
 # Mutation tests: small faults in these modules that the unit programs detect, or do not: ARGS='--sample 200 io', --again, ...
-mutants: $(TEST_SRC:tests/%.c=$(B)/mutants/%)
+mutants: $(TEST_SRC:tests/%.c=$(B)/tests/%)
 	@[ -f build/coverage/taken.json ] || $(MAKE) coverage
 	@$(PYTHON) tests/mutants.py $(B) build/coverage/taken.json $(ARGS)
-
-# The unit programs linked with the library, so that an object can replace one of its members.
-$(B)/mutants/libcospec.so.1: $(B)/libcospec.so ; @mkdir -p $(@D) && ln -sfn ../libcospec.so $@
-$(B)/mutants/test_fuzz: $(FUZZ_OBJ)
-$(B)/mutants/%: $(B)/tests/%.o $(TEST_SUPPORT_OBJ) $(B)/libcli.a $(B)/mutants/libcospec.so.1
-	$(CC) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' -o $@ $(filter %.o %.a %.0,$^) $(LIBS) -lcmocka
 
 # The unit programs under valgrind, a few at a time: slow, finds what the sanitizers cannot.
 valgrind: $(TESTS)

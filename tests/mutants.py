@@ -5,7 +5,7 @@
 
 A mutant is one change of one line that gcov counts (so no declaration, comment or string): OPERATORS below. Of all mutants of a
 module a sample is drawn, by a hash of each one's text: what is edited elsewhere changes no other draw. The file is compiled alone, at
--O1 with the address sanitizer, into a shared object that precedes the library (LD_PRELOAD) when the programs of BUILD/mutants
+-O1 with the address sanitizer, into a shared object that precedes the library (LD_PRELOAD) when the programs of BUILD/tests
 run: those that come to the line (TAKEN.json, of tests/coverage.py), the quickest first, as many as counting took --seconds for, and,
 however long they take, the --own of them that come to most lines of the file: those that are about it. A mutant is
 
@@ -131,7 +131,7 @@ class Judge:
         """Seconds of a program without a mutant; 0 where it fails three times."""
         with self.locks[name]:
             for limit in (120, 300, 600) if name not in self.alone else ():
-                why, seconds = fails(f"{self.build}/mutants/{name}", "", limit)
+                why, seconds = fails(f"{self.build}/tests/{name}", "", limit)
                 self.alone[name] = 0 if why else seconds
                 if not why:
                     break
@@ -141,7 +141,7 @@ class Judge:
         """Why a program that can be asked fails with a mutant, twice."""
         why = self.takes(name) and "first"
         for _ in range(2):
-            why = why and fails(f"{self.build}/mutants/{name}", library, 30 + 4 * self.takes(name))[0]
+            why = why and fails(f"{self.build}/tests/{name}", library, 30 + 4 * self.takes(name))[0]
         return why
 
     def same_as_released(self, m, text):
@@ -200,6 +200,7 @@ def main():
     for name in taken["stopped"]:
         print(f"not asked: {name}, which was stopped while it was counted")
     path = told.build + "/mutants/log.tsv"
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     known = {}
     if os.path.exists(path):
         with open(path) as f:
