@@ -262,11 +262,20 @@ static cs_status search_block(void *ctx, int64_t item, int worker)
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* The value at rank `rank` (0 is the smallest): its bin's, at its share of the bin's count. */
+/* The value at rank `rank` (0 is the smallest): its bin's, at its share of the bin's count. Of few
+ * values most bins are empty, so whole groups are passed over first. */
 static double value_at(const uint64_t *bins, uint64_t rank)
 {
-    uint64_t before = 0;
+    enum { GROUP = 64 };
+    uint64_t before = 0, in_group = 0;
     uint32_t b = 0;
+    for (; b < BINS - GROUP; b += GROUP, before += in_group) {
+        in_group = 0;
+        for (uint32_t i = 0; i < GROUP; ++i) {
+            in_group += bins[b + i];
+        }
+        if (before + in_group > rank) break;
+    }
     while (b < BINS - 1 && before + bins[b] <= rank) {
         before += bins[b++];
     }
