@@ -8,7 +8,7 @@
 set -u
 : "${BUILD:?}" "${COSPEC:?}"
 export COSPEC BUILD
-slow="cli/pages test_claims cli/examples cli/study cli/train cli/features test_cuda_emulation test_builder_large test_cuda_linalg"
+slow="cli/pages cli/compare test_claims cli/examples cli/vit test_builder_large test_cuda_emulation test_refinement cli/study test_cuda_linalg cli/cooc test_span_masked cli/demo cli/train"
 alone="cli/endings test_checkpoint_resume"
 
 count() { grep -c "$1" "$2" || true; }
