@@ -225,7 +225,7 @@ test_jobs_within_a_limit() {
 # Formats say "%lld rows" whatever the number: src/base/plural.c must know each noun. These words are verbs.
 test_plurals() {
     root=$(cd "$(dirname "$COSPEC")/../.." && pwd)
-    verbs='consists contains cuts does ends exceeds expands has is leaves names needs precedes returns takes this uses was'
+    verbs='begins consists contains cuts does ends exceeds expands has is leaves names needs precedes returns takes this uses was'
     for word in $(cd "$root" && grep -rhoE '(%"? ?PRId64 ?"|%lld|%zu|%d) [a-z]+s\b' --include=*.c src analysis toy | sed 's/.* //' | sort -u); do
         case " $verbs " in *" $word "*) continue ;; esac
         grep -q "[ \"]$word " "$root/src/base/plural.c" || { fail "src/base/plural.c lacks '$word'"; return 1; }
