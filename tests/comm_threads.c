@@ -59,6 +59,7 @@ static void swap(cs_comm *c, int to, const void *out, int64_t out_bytes, int fro
     if (to >= 0 && out_bytes > 0) {
         send(c->ctx, c->rank, to, out, out_bytes);
         c->sent += out_bytes;
+        c->messages += 1;
     }
     if (from >= 0 && in_bytes > 0) {
         receive(c->ctx, from, c->rank, in, in_bytes);

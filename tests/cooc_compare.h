@@ -19,6 +19,11 @@ typedef struct {
     const cs_corpus *corpus;
     cs_cooc_options options;
     cs_cooc *result;
+    bool parts; /* each rank has a part of the corpus, not the whole */
+    int64_t sent[8], messages[8]; /* by rank */
 } build_job;
 
 cs_status build_rank(cs_comm *comm, void *job);
+
+/* Appends the rows of the other ranks to those of rank 0, and frees the others. */
+void join_ranks(cs_cooc *all, int ranks);

@@ -11,7 +11,7 @@ BEGIN {
     allow["dist"] = "base"
     allow["plan"] = "base io"
     allow["tensor"] = "base"
-    allow["text"] = "base io"
+    allow["text"] = "base io dist"
     allow["image"] = "base io text tensor"
     allow["linalg"] = "base io stats dist"
     allow["cooc"] = "base io stats dist plan text linalg"

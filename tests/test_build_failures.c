@@ -73,7 +73,7 @@ TEST_IN_DIR(all_ranks_refuse_what_one_has_found)
     int64_t length[] = {4, 4, 4};
     CS_AUTO(cs_corpus) corpus = small_corpus(3, length, 5, 2, 1);
     cs_cooc all[MOST_RANKS] = {0}, zero = {0};
-    build_job job = {&corpus, {.threads = 1, .draws = 1}, all};
+    build_job job = {.corpus = &corpus, .options = {.threads = 1, .draws = 1}, .result = all};
     CS_AUTO(cs_plan_file) file = {0};
     cs_status status[MOST_RANKS];
     char reason[MOST_RANKS][1024];

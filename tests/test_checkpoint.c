@@ -230,7 +230,7 @@ typedef struct {
 
 static void kept_init(kept *k)
 {
-    *k = (kept){.block = {{.done = true, .dropped = 0.5}, {.done = false, .dropped = 7}},
+    *k = (kept){.block = {{.done = true, .dropped = {5, 2}}, {.done = false, .dropped = {7, 0}}},
                 .state = {.blocks = 2,
                           .collectors = 1,
                           .vocab = KEPT_WORDS,
@@ -300,7 +300,7 @@ TEST(what_a_build_cannot_have_made_is_refused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         CS_AUTO(kept) k = {0};
         CS_AUTO(cs_runs) back = {0};
-        cs_block block[2] = {{.done = false, .dropped = 3}, {.done = true, .dropped = 3}};
+        cs_block block[2] = {{.done = false, .dropped = {3, 3}}, {.done = true, .dropped = {3, 3}}};
         cs_checkpoint_state given;
         kept_init(&k);
         k.state.units += cases[i].units;
@@ -323,7 +323,8 @@ TEST(what_a_build_cannot_have_made_is_refused)
             assert_int_equal(given.contributions, KEPT + 5 + cases[i].contributions);
             assert_true(given.units == KEPT && given.overflow == (i == 1));
             assert_true(block[0].done && !block[1].done);
-            assert_true(block[0].dropped == 0.5 && block[1].dropped == 0);
+            assert_true(block[0].dropped.high == 5 && block[0].dropped.low == 2);
+            assert_true(block[1].dropped.high == 0 && block[1].dropped.low == 0);
             assert_true(back.count == 1 && back.run[0].count == KEPT);
         }
     }

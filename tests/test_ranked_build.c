@@ -14,6 +14,7 @@ TEST(builds_are_those_of_one_process)
     } kinds[] = {{"ar", "nearest:2", 0, 0, 0},
                  {"ar", "each:4", 0, 0, 0},
                  {"ar", "document", 0, 0, 0},
+                 {"ar", "each:4:linear", 9, 0, 0},
                  {"masked:mask-ratio=0.3", "each:5", 0, 0, 0},
                  {"masked:mask-ratio=0.3", "nearest:2", 0, 0, 0},
                  {"ar", "all", 4, 1, 0},
@@ -23,14 +24,16 @@ TEST(builds_are_those_of_one_process)
     CS_AUTO(cs_corpus) corpus = small_corpus(600, length, 200, 3, 5);
     for (size_t t = 0; t < sizeof kinds / sizeof *kinds; ++t) {
         cs_cooc one = {0}, all[MOST_RANKS] = {0};
-        build_job job = {&corpus, {.threads = 1, .memory_budget = 1 << 20}, all};
+        build_job job = {.corpus = &corpus, .options = {.threads = 1, .memory_budget = 1 << 20}, .result = all};
         job.options.max_length = kinds[t].max_length;
         job.options.stride = kinds[t].stride;
         job.options.draws = kinds[t].draws;
         OK(cs_objective_parse(kinds[t].objective, &job.options.objective));
         OK(cs_context_parse(kinds[t].context, &job.options.context));
         OK(cs_cooc_build(&corpus, &job.options, &one));
-        for (int ranks = 1; ranks <= 4; ++ranks) {
+        for (int i = 0; i < 8; ++i) {
+            const int ranks = i / 2 + 1;
+            job.parts = i % 2;
             cs_status status[MOST_RANKS];
             char reason[MOST_RANKS][1024];
             (void)run_ranks(ranks, build_rank, &job, status, reason);
@@ -38,14 +41,50 @@ TEST(builds_are_those_of_one_process)
                 if (status[r] != CS_OK) {
                     fail_msg("rank %d of %d: %s", r, ranks, reason[r]);
                 }
-                assert_true(r == 0 || all[r].matrix.a.rows == 0);
             }
+            join_ranks(all, ranks);
+            all[0].runs = one.runs;
             assert_same_cooc(&one, &all[0]);
-            for (int r = 0; r < ranks; ++r) {
-                cs_cooc_free(&all[r]);
-            }
+            assert_true(fabs(one.label_noise - all[0].label_noise) < 1e-12);
+            cs_cooc_free(&all[0]);
         }
         cs_cooc_free(&one);
+    }
+}
+
+/* The messages of docs/results/scaling.md: of records, 48 bytes to the owners of their rows; of sums,
+ * a few words from rank to rank. Each rank sends its share of what it has, and no more. */
+TEST(messages_are_as_stated)
+{
+    enum { LABELS = 3, WORDS = 400, PIECE = 1 << 14, SUMS = 16, SUM_BYTES = 1500 };
+    ARRAY(int64_t, length, 900, d, 20 + (d * 37) % 60);
+    CS_AUTO(cs_corpus) corpus = small_corpus(900, length, WORDS, LABELS, 5);
+    static const char *const contexts[] = {"nearest:2", "each:6", "unique"};
+    for (int t = 0; t < 3; ++t) {
+        for (int ranks = 2; ranks <= 4; ranks += 2) {
+            cs_cooc all[MOST_RANKS] = {0};
+            build_job job = {.corpus = &corpus,
+                             .options = {.threads = 1, .memory_budget = 1 << 24, .max_length = 8},
+                             .result = all,
+                             .parts = true};
+            cs_status status[MOST_RANKS];
+            OK(cs_objective_parse(t == 2 ? "masked:mask-ratio=0.3" : "ar", &job.options.objective));
+            OK(cs_context_parse(contexts[t], &job.options.context));
+            const int64_t sent = run_ranks(ranks, build_rank, &job, status, NULL);
+            assert_each(r, 0, ranks, status[r] == CS_OK);
+            const double records = 48.0 * (double)all[0].exchanged;
+            const double classes = 8.0 * (double)(corpus.vocab * corpus.labels * (ranks - 1));
+            const double model = records + 2 * classes;
+            assert_true(all[0].exchanged > 10000 && fabs((double)sent - model) < 0.1 * model);
+            for (int r = 0; r < ranks; ++r) {
+                const int64_t most = all[0].exchanged; /* of one rank: less than all */
+                assert_true(job.sent[r] <
+                            48 * most + 16 * corpus.vocab * corpus.labels + ranks * SUM_BYTES);
+                assert_true(job.messages[r] <= ranks * (SUMS + 2) + most / PIECE + ranks);
+            }
+            join_ranks(all, ranks);
+            cs_cooc_free(&all[0]);
+        }
     }
 }
 
@@ -56,22 +95,23 @@ TEST(ranks_without_rows)
         int64_t length[] = {3, 2};
         CS_AUTO(cs_corpus) corpus = small_corpus(2, length, 2, labels, 5);
         cs_cooc one = {0}, all[MOST_RANKS] = {0};
-        build_job job = {&corpus, {.threads = 2, .memory_budget = 1 << 20}, all};
+        build_job job = {.corpus = &corpus, .options = {.threads = 2, .memory_budget = 1 << 20}, .result = all};
         cs_status status[MOST_RANKS];
         char reason[MOST_RANKS][1024];
         OK(cs_objective_parse("ar", &job.options.objective));
         OK(cs_context_parse("nearest:1", &job.options.context));
         OK(cs_cooc_build(&corpus, &job.options, &one));
         assert_true(one.matrix.a.rows > 0 && one.matrix.a.rows < 6);
-        for (int ranks = 5; ranks <= 8; ++ranks) {
+        for (int i = 10; i <= 17; ++i) {
+            const int ranks = i / 2;
+            job.parts = i % 2;
             (void)run_ranks(ranks, build_rank, &job, status, reason);
             for (int r = 0; r < ranks; ++r) {
                 OK(status[r]);
             }
+            join_ranks(all, ranks);
             assert_same_cooc(&one, &all[0]);
-            for (int r = 0; r < ranks; ++r) {
-                cs_cooc_free(&all[r]);
-            }
+            cs_cooc_free(&all[0]);
         }
         cs_cooc_free(&one);
     }
@@ -97,7 +137,7 @@ TEST(a_build_that_cannot_be_fails_on_all_ranks)
     int64_t length[] = {1, 1, 1};
     CS_AUTO(cs_corpus) corpus = small_corpus(3, length, 4, 0, 5);
     cs_cooc all[MOST_RANKS] = {0};
-    build_job job = {&corpus, {.threads = 1, .memory_budget = 1 << 20}, all};
+    build_job job = {.corpus = &corpus, .options = {.threads = 1, .memory_budget = 1 << 20}, .result = all};
     cs_status status[MOST_RANKS];
     char reason[MOST_RANKS][1024];
     OK(cs_objective_parse("ar", &job.options.objective));

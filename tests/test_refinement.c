@@ -80,7 +80,7 @@ static void list_events(const cs_corpus *corpus, const cs_objective *o, const cs
         if (!exists) {
             continue;
         }
-        cs_sequences one = {1, s.start + i, s.length + i, s.document + i};
+        cs_sequences one = {1, 0, s.start + i, s.length + i, s.document + i};
         cs_context_options options = {.objective = o, .context = *context, .listed = true};
         const bool unique = cs_context_gram(context);
         options.context.mode = unique ? CS_CONTEXT_ALL : context->mode;

@@ -93,7 +93,7 @@ static truth enumerate(const cs_corpus *corpus, const cs_cooc_options *o)
         if (!exists) {
             continue;
         }
-        cs_sequences one = {1, all.start + i, all.length + i, all.document + i};
+        cs_sequences one = {1, 0, all.start + i, all.length + i, all.document + i};
         cs_context_options context = {.objective = &o->objective,
                                       .context = {.n = 1, .given = o->context.given}};
         AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&one, &context, &plan));
@@ -287,7 +287,7 @@ TEST(every_way_of_counting_makes_the_same_bits)
     CS_AUTO(cs_corpus) large = sparse_corpus(700), small = sparse_corpus(90);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         cs_cooc one = {0}, other = {0}, records = {0};
-        build_job job = {&small, {.threads = 1}, &records};
+        build_job job = {.corpus = &small, .options = {.threads = 1}, .result = &records};
         cs_cooc_options *o = &job.options;
         char reason[1][1024];
         cs_status status[1];

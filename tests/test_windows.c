@@ -24,20 +24,22 @@ typedef struct {
 static void build_of(cs_corpus corpus, const char *spec, const char *context, int64_t max_length,
                      int64_t stride, build *out)
 {
-    bool exact = false;
+    cs_build_units units = {0};
     *out = (build){.corpus = corpus,
                    .options = {.threads = 2, .max_length = max_length, .stride = stride}};
     OK(cs_objective_parse(spec, &out->options.objective));
     OK(cs_context_parse(context, &out->options.context));
     OK(cs_cooc_prepare(&out->corpus, &out->options, &out->prepared));
     OK(cs_cooc_plan(&out->prepared));
+    OK(cs_build_units_of(&out->prepared, &units));
     out->sequences = out->prepared.sequences;
     out->plan = out->prepared.plan;
     out->job = (cs_windows_job){.corpus = &out->corpus,
                                 .sequences = &out->sequences,
                                 .plan = out->plan,
                                 .options = &out->options,
-                                .scale = cs_build_scale(&out->prepared, &exact),
+                                .scale = units.scale,
+                                .exponent = units.exponent,
                                 .workers = 2,
                                 .budget = INT64_C(1) << 40};
 }
@@ -345,7 +347,7 @@ TEST_IN_DIR(pairs_that_round_to_nothing_are_dropped)
     ARRAY(int64_t, length, DOCUMENTS, d, 3);
     CS_AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, 9, 2, 5);
     CS_AUTO(cs_cooc) by_row = {0}, by_record = {0};
-    build_job job = {&corpus, {.threads = 2}, &by_record};
+    build_job job = {.corpus = &corpus, .options = {.threads = 2}, .result = &by_record};
     char reason[1][1024];
     cs_status status[1];
     job.options.objective = cs_objective_default(CS_OBJ_FILE);
@@ -373,7 +375,7 @@ TEST(windows_that_round_to_nothing_are_dropped)
     CS_AUTO(cs_corpus) corpus = small_corpus(400, length, 30, 2, 5);
     for (int i = 0; i < 4; ++i) {
         CS_AUTO(cs_cooc) by_row = {0}, by_record = {0};
-        build_job job = {&corpus, {.threads = 2, .weight_by_document = i / 2}, &by_record};
+        build_job job = {.corpus = &corpus, .options = {.threads = 2, .weight_by_document = i / 2}, .result = &by_record};
         char reason[1][1024];
         cs_status status[1];
         OK(cs_objective_parse("bernoulli-masked:mask-ratio=0.99999999999999989,empty-prefix=shared",

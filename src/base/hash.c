@@ -1,6 +1,7 @@
 /* Thin wrappers of xxHash and Nettle. */
 #include "base/hash.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -62,6 +63,31 @@ static void finish(struct sha256_ctx *ctx, char hex[65])
     for (size_t i = 0; i < sizeof digest; ++i) {
         (void)snprintf(hex + 2 * i, 3, "%02x", digest[i]);
     }
+}
+
+static_assert(sizeof(struct sha256_ctx) <= sizeof(cs_sha256_state), "a state is its bytes");
+
+void cs_sha256_start(cs_sha256_state *state)
+{
+    struct sha256_ctx ctx;
+    sha256_init(&ctx);
+    *state = (cs_sha256_state){{0}};
+    memcpy(state->word, &ctx, sizeof ctx);
+}
+
+void cs_sha256_add(cs_sha256_state *state, const void *bytes, size_t size)
+{
+    struct sha256_ctx ctx;
+    memcpy(&ctx, state->word, sizeof ctx);
+    sha256_update(&ctx, size, bytes);
+    memcpy(state->word, &ctx, sizeof ctx);
+}
+
+void cs_sha256_value(const cs_sha256_state *state, char hex[65])
+{
+    struct sha256_ctx ctx;
+    memcpy(&ctx, state->word, sizeof ctx);
+    finish(&ctx, hex);
 }
 
 /* Signals restart a read, so the loop looks at the flag itself. */

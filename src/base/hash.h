@@ -93,6 +93,23 @@ struct stat;
 void cs_xxh3_remember(const struct stat *before, const cs_hasher *hasher);
 /** \endcond */
 
+/** The state of a SHA-256 over bytes that arrive in pieces: plain data, so that one process can
+ * continue what another has begun.
+ */
+typedef struct {
+    /** Opaque. */
+    uint64_t word[16];
+} cs_sha256_state;
+
+/** Starts a SHA-256. */
+void cs_sha256_start(cs_sha256_state *state);
+
+/** Appends `size` bytes. */
+void cs_sha256_add(cs_sha256_state *state, const void *bytes, size_t size);
+
+/** SHA-256 of all bytes added so far, as 64 hexadecimal digits and a NUL. */
+void cs_sha256_value(const cs_sha256_state *state, char hex[65]);
+
 /** SHA-256 of `size` bytes in memory, as 64 hexadecimal digits and a NUL. */
 void cs_sha256(const void *bytes, size_t size, char hex[65]);
 

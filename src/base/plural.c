@@ -23,7 +23,7 @@ static const char nouns[] =
     "offsets "
     "outputs pairs parameters parts passes patches phases pictures pieces pixels plans points "
     "positions "
-    "predictions probabilities processes ranks rows runs samples scales scans seconds seeds "
+    "predictions probabilities processes ranks records rows runs samples scales scans seconds seeds "
     "sequences "
     "series sets shards sizes spans states statements steps subspaces supports symbols tables "
     "tasks "

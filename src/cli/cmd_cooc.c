@@ -62,6 +62,8 @@ static cs_status claim_files(cs_args *args, const char *below)
     char **name = NULL;
     int64_t count = 0;
     const char *dir = cs_args_format(args, "%s/%s", cs_args_text(args, "output"), below);
+    /* shards that ranks of an interrupted run have left (cs_ranks_store_open) */
+    const bool keeps = cs_args_flag(args, "mpi") && cs_args_flag(args, "resume");
     cs_status status = dir ? CS_OK : CS_ERR_MEMORY;
     for (int i = 0; status == CS_OK && cs_cooc_file(i); ++i) {
         const char *file = cs_args_format(args, "%s%s", below, cs_cooc_file(i));
@@ -69,7 +71,7 @@ static cs_status claim_files(cs_args *args, const char *below)
     }
     if (status == CS_OK && cs_path_is_dir(dir)) status = cs_dir_names(dir, &name, &count);
     for (int64_t i = 0; status == CS_OK && i < count; ++i) {
-        if (!cs_is_shard_name(name[i])) continue;
+        if (!cs_is_shard_name(name[i]) || keeps) continue;
         const char *file = cs_args_format(args, "%s%s", below, name[i]);
         status = file ? cs_output_claim(args, file) : CS_ERR_MEMORY;
     }
@@ -134,14 +136,17 @@ static cs_status build_and_store(cs_args *args, cs_cooc_prepared *p, const char 
 
 static void note_built(const cs_args *args, const char *dir, const cs_cooc *cooc)
 {
-    const cs_csr *a = &cooc->matrix.a;
     char merged[64] = "";
-    if (cooc->runs > 0)
+    if (cooc->exchanged > 0)
+        (void)snprintf(merged, sizeof merged, ", %lld records sent between ranks",
+                       (long long)cooc->exchanged);
+    else if (cooc->runs > 0)
         (void)snprintf(merged, sizeof merged, ", merged from %lld runs on disk",
                        (long long)cooc->runs);
     cs_output_note(args, "%s%s%lld x %lld, %lld nonzeros from %lld sequences%s", dir ? dir : "",
-                   dir ? ": " : "", (long long)a->rows, (long long)a->cols,
-                   (long long)cs_csr_nnz(a), (long long)cooc->sequences, merged);
+                   dir ? ": " : "", (long long)cooc->all_rows,
+                   (long long)cooc->matrix.a.cols, (long long)cooc->all_nonzeros,
+                   (long long)cooc->sequences, merged);
     if (cooc->skipped_sequences > 0) {
         cs_output_note(args, "left out %lld sequences too short for the objective",
                        (long long)cooc->skipped_sequences);
@@ -274,7 +279,9 @@ static cs_status estimate(cs_args *args, cs_cooc_prepared *p)
     cs_item_real(root, "stored_bytes", size.stored);
     cs_item_real(root, "memory_bytes", size.memory);
     cs_item_real(root, "scratch_bytes", size.scratch);
-    CS_ITEM_FIELDS(root, p->corpus, documents, tokens);
+    const cs_corpus *c = p->corpus;
+    cs_item_int(root, "documents", c->all_documents > 0 ? c->all_documents : c->documents);
+    cs_item_int(root, "tokens", c->all_documents > 0 ? c->all_tokens : c->tokens);
     cs_item_int(root, "uncovered_tokens", p->uncovered);
     cs_item_real(root, "nonzeros", size.entries);
     status = cs_output_record(args, "cooc", NULL);
@@ -308,7 +315,24 @@ static cs_status claim_all(cs_args *args, bool list)
     return status || list || !cs_args_given(args, "output") ? status : claim_files(args, "");
 }
 
-/* --mpi: every rank counts its part, rank 0 receives the matrix and stores it. */
+/* Each rank its rows, in shards; a lone rank as one process. */
+static cs_status build_in_shards(cs_args *args, cs_cooc_prepared *p, const char *dir,
+                                 cs_cooc *cooc)
+{
+    const bool force = cs_args_flag(args, "force"), resume = cs_args_flag(args, "resume");
+    CS_AUTO(cs_ranks_store) *store = NULL;
+    cs_status status = cs_ranks_store_open(dir, p->corpus, &p->options, force, resume, &store);
+    if (status != CS_OK) return status;
+    p->options.stored = cs_ranks_store_rows(store);
+    if (p->options.stored) cs_output_note(args, "%s: the rows of rank 0 are kept", dir);
+    status = cs_cooc_build_prepared(p, cooc);
+    if (status == CS_OK)
+        status = cs_cooc_write_ranks(store, p->corpus, cooc, force || resume);
+    p->options.stored = NULL;
+    return status;
+}
+
+/* --mpi: every rank counts its part, receives its rows and stores them. */
 static cs_status build_over_ranks(cs_args *args, cs_cooc_prepared *p)
 {
     const char *dir = cs_args_text(args, "output");
@@ -319,16 +343,21 @@ static cs_status build_over_ranks(cs_args *args, cs_cooc_prepared *p)
         int64_t part = cs_mem_available() / 4 / o->comm->neighbours;
         o->memory_budget = part > 1 << 20 ? part : 1 << 20;
     }
-    cs_status status = o->comm->rank == 0 ? cs_cooc_check_disk(p, dir) : CS_OK;
+    const bool parted = p->corpus->all_documents > 0; /* the check is then collective */
+    cs_status status = parted || o->comm->rank == 0 ? cs_cooc_check_disk(p, dir) : CS_OK;
     status = cs_comm_agree(o->comm, status);
-    if (status == CS_OK) status = cs_ranks_alone(args, o->comm, cs_cooc_build_prepared(p, &cooc));
+    if (status == CS_OK) status = note_lacking(args, p);
+    if (status == CS_OK && o->comm->ranks > 1) {
+        status = build_in_shards(args, p, dir, &cooc);
+    } else if (status == CS_OK) {
+        status = cs_cooc_build_prepared(p, &cooc);
+        if (status == CS_OK) status = store(args, p, dir, cs_args_flag(args, "force"), &cooc);
+    }
+    status = cs_ranks_alone(args, o->comm, status);
     if (status == CS_OK) cs_ranks_note(args, o->comm);
     if (status == CS_OK && o->comm->rank == 0) {
-        status = store(args, p, dir, cs_args_flag(args, "force"), &cooc);
-        if (status == CS_OK) {
-            note_built(args, dir, &cooc);
-            status = print_build(args, p, &cooc);
-        }
+        note_built(args, dir, &cooc);
+        status = print_build(args, p, &cooc);
     }
     return status;
 }
@@ -365,14 +394,13 @@ static cs_status note_sampling(const cs_args *args, const cs_cooc_prepared *p)
 static cs_status begin(cs_args *args, const cs_plan_file *file, const cs_cooc_options *options,
                        int64_t lists)
 {
+    if (options->comm && options->comm->ranks > 1) {
+        cs_status status = cs_args_refuse(args, "mtx", "works in a single process; leave --mpi out");
+        if (status != CS_OK) return status;
+    }
     if (options->comm && lists > 1) {
         return cs_fail(CS_ERR_USAGE,
                        "--draws with a list works in a single process; leave --mpi out");
-    }
-    if (options->comm) {
-        cs_status status =
-            cs_args_refuse(args, "resume dry-run", "works in a single process; leave --mpi out");
-        if (status != CS_OK) return status;
     }
     if (!cs_args_given(args, "corpus")) {
         return cs_fail(CS_ERR_USAGE, "cooc needs --corpus NAME|FILE|DIR");
@@ -380,20 +408,26 @@ static cs_status begin(cs_args *args, const cs_plan_file *file, const cs_cooc_op
     if (options->comm && options->comm->rank > 0) {
         return CS_OK;
     }
-    cs_status status = claim_all(args, lists > 1);
+    const bool fresh = options->comm && cs_args_given(args, "output") &&
+                       !cs_args_flag(args, "force") && !cs_args_flag(args, "resume") &&
+                       !cs_args_flag(args, "dry-run");
+    cs_status status = fresh ? cs_ranks_store_check(cs_args_text(args, "output")) : CS_OK;
+    if (status == CS_OK) status = claim_all(args, lists > 1);
     return status == CS_OK ? cs_args_plan_inputs(args, file) : status;
 }
 
-/* Rank 0 first: a corpus may have to be prepared. */
+/* Each rank its part; or all the whole, rank 0 first, since it may have to be prepared. */
 static cs_status load(cs_args *args, cs_cooc_options *options, cs_corpus *corpus)
 {
     cs_comm *comm = options->comm;
-    if (!comm) {
-        return cs_args_load_built(args, options, corpus);
+    if (!comm || cs_args_corpus_divides(args)) {
+        const cs_status loaded = cs_args_load_built(args, options, comm, corpus);
+        return comm ? cs_ranks_alone(args, comm, loaded) : loaded;
     }
-    cs_status status = comm->rank == 0 ? cs_args_load_built(args, options, corpus) : CS_OK;
+    cs_status status = comm->rank == 0 ? cs_args_load_built(args, options, NULL, corpus) : CS_OK;
     status = cs_comm_agree(comm, status);
-    if (status == CS_OK && comm->rank > 0) status = cs_args_load_built(args, options, corpus);
+    if (status == CS_OK && comm->rank > 0)
+        status = cs_args_load_built(args, options, NULL, corpus);
     return comm->agreed ? status : cs_comm_agree(comm, status);
 }
 
@@ -432,6 +466,10 @@ static cs_status run_cooc(cs_args *args)
     if (status == CS_OK && cs_args_flag(args, "mpi")) {
         status = cs_ranks_join(args, &comm);
         options.comm = status == CS_OK ? &comm : NULL;
+    }
+    if (options.comm) {
+        status = cs_ranks_resume(args, &comm);
+        if (status != CS_OK || args->resumed) return cs_ranks_leave(&comm, status);
     }
     status = status ? status : begin(args, &file, &options, count);
     if (options.comm) {

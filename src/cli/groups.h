@@ -162,7 +162,12 @@ cs_status cs_args_codes(cs_args *args, const cs_images *images, cs_codes **out) 
 
 /* The corpus of --corpus, or under --population that of the synthetic language it names
  * (cs_synthetic_population_of). */
-cs_status cs_args_load_built(cs_args *args, cs_cooc_options *options, cs_corpus *out) CS_MUST_CHECK;
+cs_status cs_args_load_built(cs_args *args, cs_cooc_options *options, cs_comm *comm,
+                             cs_corpus *out) CS_MUST_CHECK;
+
+/* Whether the ranks of a group can share the reading of --corpus: then cs_args_load_built with a
+ * group is collective, and reads the part of this rank. */
+bool cs_args_corpus_divides(const cs_args *args);
 
 /* Options of cs_group_corpus_form for reading a source. */
 cs_corpus_options cs_args_corpus_form(const cs_args *args) CS_MUST_CHECK;

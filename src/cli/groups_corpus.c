@@ -239,7 +239,7 @@ static cs_status make_ready(cs_args *args, const char *source, char **file)
     if (cs_args_given_in(args, "extra")) {
         return cs_fail(CS_ERR_USAGE, "--extra needs images, and %s has none", source);
     }
-    if (!language && !named && !cs_path_exists(source)) {
+    if (!language && !named && !cs_path_exists(source) && !cs_path_is_pattern(source)) {
         return cs_source_unknown(source);
     }
     if (named && named->split && cs_args_given(args, "test-share")) {
@@ -351,12 +351,32 @@ cs_status cs_args_read_corpus(const cs_args *args, const char *source,
     return status;
 }
 
+/* The part of this rank. Rank 0 prepares what has to be prepared, and records the source with the
+ * checksum of the corpus: that of a directory of documents differs, so there rank 0 reads all files.
+ */
+static cs_status open_and_read_part(cs_args *args, const char *source,
+                                    const cs_corpus_options *options, cs_corpus *out)
+{
+    cs_comm *comm = options->comm;
+    CS_AUTO_FREE char *file = NULL;
+    cs_status status = comm->rank == 0 ? make_ready(args, source, &file) : CS_OK;
+    status = cs_comm_agree(comm, status);
+    if (status == CS_OK) status = cs_corpus_load(source, options, out);
+    if (status != CS_OK || comm->rank > 0) return status;
+    note_corpus(args, source, out);
+    return cs_path_is_dir(file) ? cs_output_input(args, file)
+                                : cs_output_input_known(args, file, out->sha256);
+}
+
 /* The source and its hash at once, where it is one file. */
 static cs_status open_and_read(cs_args *args, const char *source, const cs_corpus_options *options,
                                cs_corpus *out)
 {
     CS_AUTO_FREE char *file = NULL;
     cs_corpus corpus = {0};
+    if (options->comm) {
+        return open_and_read_part(args, source, options, out);
+    }
     cs_status status =
         cs_corpus_joined(source) ? open_source(args, source) : make_ready(args, source, &file);
     if (status == CS_OK && file) status = cs_output_input_begin(args, file, options->threads);
@@ -401,7 +421,21 @@ static cs_status corpus_in_memory(const cs_args *args, const char *source,
     return cs_fail(CS_ERR_INPUT, "%s: a matrix, but a corpus was expected", source);
 }
 
-cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
+bool cs_args_corpus_divides(const cs_args *args)
+{
+    const char *source = cs_args_text(args, "corpus");
+    const cs_corpus_options options = cs_args_corpus_form(args);
+    bool images = false;
+    if (cs_args_flag(args, "population") || cs_args_item(args, source)) {
+        return false;
+    }
+    const cs_status status = cs_images_are(source, &images);
+    if (status != CS_OK) cs_reason_clear(); /* the reader reports it */
+    return status == CS_OK && !images && cs_corpus_divides(source, &options);
+}
+
+/* comm NULL: the whole. */
+static cs_status load_corpus(cs_args *args, const char *source, cs_comm *comm, cs_corpus *out)
 {
     const char *coding = cs_args_given_in(args, "patch codes window size crop");
     bool images = false;
@@ -415,19 +449,29 @@ cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
     }
     cs_corpus_options options = cs_args_corpus_form(args);
     CS_AUTO(cs_tokenizer) *encoder = NULL;
+    options.comm = comm;
     status = token_options(args, &options, &encoder);
+    if (comm) {
+        status = cs_comm_agree(comm, status);
+    }
     if (status == CS_OK)
         status = cs_args_item(args, source) ? corpus_in_memory(args, source, &options, out)
                                             : open_and_read(args, source, &options, out);
     return status;
 }
 
-cs_status cs_args_load_built(cs_args *args, cs_cooc_options *options, cs_corpus *out)
+cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
+{
+    return load_corpus(args, source, NULL, out);
+}
+
+cs_status cs_args_load_built(cs_args *args, cs_cooc_options *options, cs_comm *comm,
+                             cs_corpus *out)
 {
     const char *source = cs_args_text(args, "corpus"),
                *other = cs_args_given_in(args, "tokenizer vocab min-tokens test-share split");
     if (!cs_args_flag(args, "population")) {
-        cs_status loaded = cs_args_load_corpus(args, source, out);
+        cs_status loaded = load_corpus(args, source, comm, out);
         return loaded ? loaded : cs_cooc_in_plane(out, options);
     }
     if (other) {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analysis/trained/task_scores.h"
@@ -510,6 +511,23 @@ cs_status cs_output_input(cs_args *args, const char *path)
     cs_opt_input *input = NULL;
     cs_status status = add_input(args, path, &input);
     return input ? cs_path_sha256(path, args->digests, input->sha256, &input->bytes) : status;
+}
+
+cs_status cs_output_input_known(cs_args *args, const char *path, const char sha256[65])
+{
+    cs_opt_input *input = NULL;
+    char **file = NULL;
+    int64_t files = 0;
+    cs_status status = add_input(args, path, &input);
+    if (!input) return status;
+    memcpy(input->sha256, sha256, sizeof input->sha256);
+    status = cs_path_is_pattern(path) ? cs_pattern_paths(path, &file, &files) : CS_OK;
+    for (int64_t i = 0; status == CS_OK && i < (file ? files : 1); ++i) {
+        struct stat st;
+        input->bytes += stat(file ? file[i] : path, &st) == 0 ? (int64_t)st.st_size : 0;
+    }
+    cs_text_list_free(file, files);
+    return status;
 }
 
 const char *cs_output_sha256(const cs_args *args, const char *path)

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "analysis/measures/row_blocks.h"
@@ -277,20 +278,47 @@ cs_status cs_ranks_resume(cs_args *args, cs_comm *comm)
     return status;
 }
 
+/* Of all ranks, and of the rank that has most. */
+typedef struct {
+    double sent, messages, in_messages, processor;
+    double most_processor, most_memory;
+} rank_costs;
+
+static void join_costs(void *mine, const void *other)
+{
+    rank_costs *a = mine;
+    const rank_costs *b = other;
+    a->sent += b->sent;
+    a->messages += b->messages;
+    a->in_messages += b->in_messages;
+    a->processor += b->processor;
+    a->most_processor = fmax(a->most_processor, b->most_processor);
+    a->most_memory = fmax(a->most_memory, b->most_memory);
+}
+
 void cs_ranks_note(const cs_args *args, cs_comm *comm)
 {
     struct timespec now = {0};
+    struct rusage used = {0};
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    double all = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-    double sums[] = {(double)comm->sent, comm->seconds, all};
-    if (cs_comm_sum(comm, 3, sums) != CS_OK) { /* the others wait for no more than this */
-        cs_reason_clear();
+    (void)getrusage(RUSAGE_SELF, &used);
+    const double all = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - comm->seconds;
+    rank_costs c = {.sent = (double)comm->sent,
+                    .messages = (double)comm->messages,
+                    .in_messages = comm->seconds,
+                    .processor = all,
+                    .most_processor = all,
+                    .most_memory = (double)used.ru_maxrss * 1024};
+    if (cs_comm_fold(comm, &c, sizeof c, join_costs) != CS_OK) {
+        cs_reason_clear(); /* the others wait for no more than this */
         return;
     }
     cs_output_note(args,
-                   "%d ranks, %d on this machine; %.4g MB sent; %.3g processor seconds, and %.3g "
-                   "in messages",
-                   comm->ranks, comm->neighbours, sums[0] * 1e-6, sums[2] - sums[1], sums[1]);
+                   "%d ranks, %d on this machine; %.4g MB sent in %.0f messages; %.3g processor "
+                   "seconds, and %.3g in messages; one rank: at most %.3g processor seconds, %.4g "
+                   "MB of memory",
+                   comm->ranks, comm->neighbours, c.sent * 1e-6, c.messages, c.processor,
+                   c.in_messages, c.most_processor, c.most_memory * 1e-6);
 }
 
 cs_status cs_ranks_leave(cs_comm *comm, cs_status status)

@@ -141,7 +141,8 @@ cs_status cs_assembler_new(const cs_corpus *corpus, bool exact, double unit, dou
 cs_status cs_assembler_part(cs_assembler *whole, bool borrows, cs_assembler **out)
 {
     const cs_assembler like = {
-        .cols = whole->cols, .labels = whole->labels, .exact = whole->exact, .unit = whole->unit};
+        .cols = whole->cols, .labels = whole->labels, .exact = whole->exact, .unit = whole->unit,
+        .raw = whole->raw};
     return new_assembler(&like, borrows ? whole->in_col : NULL, out);
 }
 
@@ -168,7 +169,37 @@ void cs_assembler_free(cs_assembler **assembler)
 
 double cs_assembler_mass(const cs_assembler *a, int64_t units)
 {
+    double bits;
+    if (a->raw) {
+        memcpy(&bits, &units, sizeof bits);
+        return bits;
+    }
     return a->exact ? (double)units : (double)units * a->unit;
+}
+
+cs_status cs_assembler_visit(const cs_assembler *a, int64_t first,
+                             cs_status (*visit)(void *ctx, const cs_record *record), void *ctx)
+{
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < a->matrix.rows && status == CS_OK; ++i) {
+        cs_record r = {.key = a->key[i],
+                       .label = -1,
+                       .sequence = first + a->witness_sequence[i],
+                       .ordinal = a->witness_ordinal[i]};
+        for (int64_t e = a->matrix.ptr[i]; e < a->matrix.ptr[i + 1] && status == CS_OK; ++e) {
+            r.col = a->matrix.col[e];
+            memcpy(&r.units, &a->matrix.val[e], sizeof r.units);
+            status = visit(ctx, &r);
+        }
+        r.col = CS_CLASS_COL;
+        const int64_t *ptr = a->row_label.ptr;
+        for (int64_t e = ptr[i]; e < ptr[i + 1] && status == CS_OK; ++e) {
+            r.label = a->row_label.col[e];
+            memcpy(&r.units, &a->row_label.val[e], sizeof r.units);
+            status = visit(ctx, &r);
+        }
+    }
+    return status;
 }
 
 cs_status cs_assembler_end_row(cs_assembler *a)
@@ -214,6 +245,10 @@ static cs_status end_entry(cs_assembler *a)
 cs_status cs_assembler_take(void *assembler, const cs_record *r)
 {
     cs_assembler *a = assembler;
+    if (r->col == CS_CLASS_COL) { /* follows the entries of its row */
+        a->in_row[r->label] += r->units;
+        return CS_OK;
+    }
     bool same_row = a->open && cs_hash_compare(a->entry.key, r->key) == 0;
     bool same_entry = same_row && a->entry.col == r->col;
     cs_status status = CS_OK;

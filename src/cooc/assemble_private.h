@@ -27,6 +27,7 @@ typedef struct {
     bool exact;
     double unit;
     bool borrows; /* in_col belongs to another assembler */
+    bool raw;     /* values are the bits of integer numbers of units, for cs_assembler_visit */
     cs_growing matrix, row_label;
     int64_t key_capacity;
     cs_hash128 *key;
@@ -57,6 +58,11 @@ cs_status cs_assembler_take(void *assembler, const cs_record *record) CS_MUST_CH
  * of `whole` has separate sums. With `borrows`, which one part may set, class masses of
  * columns are added directly to those of `whole`. */
 cs_status cs_assembler_part(cs_assembler *whole, bool borrows, cs_assembler **out) CS_MUST_CHECK;
+
+/* Visits the rows of a raw assembler as records, the numbers of whose sequences begin at `first`. */
+cs_status cs_assembler_visit(const cs_assembler *a, int64_t first,
+                             cs_status (*visit)(void *ctx, const cs_record *record),
+                             void *ctx) CS_MUST_CHECK;
 
 /* Ends the current row, with its class masses from in_row. */
 cs_status cs_assembler_end_row(cs_assembler *a) CS_MUST_CHECK;

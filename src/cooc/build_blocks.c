@@ -37,20 +37,68 @@ static double build_weight(const cs_cooc_prepared *p, int64_t i)
     return p->corpus->weight ? own * p->corpus->weight[p->sequences.document[i]] : own;
 }
 
-double cs_build_scale(const cs_cooc_prepared *p, bool *exact)
+/* The mass of sequence i before anything is dropped. */
+static double build_mass(const cs_cooc_prepared *p, int64_t i)
 {
-    double total = 0;
-    for (int64_t i = 0; i < p->sequences.count; ++i) {
-        total += build_weight(p, i) * (double)cs_context_windows(p->plan, p->sequences.length[i]);
+    return build_weight(p, i) * (double)cs_context_windows(p->plan, p->sequences.length[i]);
+}
+
+/* Of the sequences of this rank, or of all. */
+typedef struct {
+    double most; /* mass of one */
+    int64_t sequences, denominator;
+    cs_exact_sum total;
+} masses;
+
+/* Combines what the ranks have. A denominator of 0 means none, -1 that there are no sequences. */
+static cs_status join_masses(cs_comm *c, masses *m)
+{
+    masses *all = cs_alloc(c->ranks, sizeof *all);
+    if (!all) return CS_ERR_MEMORY;
+    cs_comm_gather_each(c, sizeof *m, m, all);
+    *m = (masses){.denominator = -1};
+    for (int r = 0; r < c->ranks; ++r) {
+        m->most = fmax(m->most, all[r].most);
+        m->sequences += all[r].sequences;
+        cs_exact_join(&m->total, &all[r].total);
+        m->denominator = cs_context_denominators(m->denominator, all[r].denominator);
     }
+    cs_free(all);
+    return CS_OK;
+}
+
+cs_status cs_build_units_of(const cs_cooc_prepared *p, cs_build_units *out)
+{
+    const bool parted = cs_cooc_parted(p);
+    const int64_t count = p->sequences.count;
+    masses m = {.sequences = count,
+                .denominator = count > 0 ? cs_context_denominator(
+                                               p->plan, p->options.weight_by_document)
+                                         : -1};
+    for (int64_t i = 0; i < count; ++i) {
+        m.most = fmax(m.most, build_mass(p, i));
+    }
+    cs_status status = parted ? join_masses(p->options.comm, &m) : CS_OK;
+    if (status != CS_OK) return status;
+    const int64_t d = m.denominator;
+    const int exponent = m.most > 0 ? cs_exact_exponent(m.most, (double)m.sequences) : 0;
+    for (int64_t i = 0; i < count; ++i) {
+        cs_exact_add(&m.total, build_mass(p, i), exponent);
+    }
+    status = parted ? join_masses(p->options.comm, &m) : CS_OK;
+    if (status != CS_OK) return status;
+    const double total = cs_exact_value(&m.total, exponent);
     /* A sample may be heavier than its expectation: never by more than 2^3 in all but degenerate
      * plan files, where the overflow of the total is caught. */
     double headroom = p->options.draws > 0 ? 8 : 1;
     headroom *= cs_context_event_mass(&p->options.context);
-    int64_t d = cs_context_denominator(p->plan, p->options.weight_by_document);
-    *exact = d > 0 && !p->corpus->weight && p->options.subsample == 0 &&
-             total * (double)d * headroom < 0x1p53;
-    return *exact ? (double)d : exp2(floor(61 - log2(total * headroom)));
+    const bool exact = d > 0 && !p->corpus->weight && p->options.subsample == 0 &&
+                       total * (double)d * headroom < 0x1p53;
+    *out = (cs_build_units){
+        .scale = exact ? (double)d : exp2(floor(61 - log2(total * headroom))),
+        .exact = exact,
+        .exponent = total > 0 ? cs_exact_exponent(total * headroom, 1) : 0};
+    return CS_OK;
 }
 
 /* Removing tokens before the windows are cut would move other pairs together; here they only leave
@@ -69,6 +117,10 @@ cs_status cs_build_subsample(cs_build *b)
         for (int64_t i = c->doc_ptr[d]; in && i < c->doc_ptr[d + 1]; ++i) {
             ++b->keep[c->token[i]];
         }
+    }
+    if (cs_cooc_parted(b->of)) {
+        cs_status status = cs_comm_sum(b->of->options.comm, c->vocab, b->keep);
+        if (status != CS_OK) return status;
     }
     for (int64_t v = 0; v < c->vocab; ++v) {
         const double most = threshold * (double)b->of->tokens;
@@ -128,7 +180,7 @@ cs_status cs_build_cut_blocks(cs_build *b)
 void cs_build_deal_blocks(cs_build *b)
 {
     const cs_comm *c = b->of->options.comm;
-    for (int64_t i = 0; c && i < b->blocks; ++i) {
+    for (int64_t i = 0; c && !cs_cooc_parted(b->of) && i < b->blocks; ++i) {
         b->block[i].done = i % c->ranks != c->rank;
         b->done += b->block[i].done;
     }
@@ -175,25 +227,26 @@ static cs_status emit_words(void *ctx, const cs_contribution *c, int64_t code)
 }
 
 static cs_status walk(cs_build *b, cs_build_worker *w, int64_t sequence, int64_t from, int64_t to,
-                      double *dropped)
+                      cs_exact_sum *dropped)
 {
     const cs_sequences *s = &b->of->sequences;
     int64_t length = s->length[sequence], document = s->document[sequence];
     double weight = build_weight(b->of, sequence);
     cs_build_emitter *e = &w->emitter;
-    e->sequence = e->of = sequence;
+    e->sequence = e->of = s->first + sequence;
     e->sequences = s->count;
     w->spreader.document = document;
-    e->document = b->of->options.by_document ? document : -1;
+    e->document =
+        b->of->options.by_document ? b->of->corpus->first_document + document : -1;
     e->scale = weight * b->scale;
     e->weight = e->exact = 0;
     e->weighed = 0;
     e->lost = 0;
     e->label = b->of->corpus->labels > 0 ? b->of->corpus->label[document] : -1;
     w->walker.dropped = 0;
-    cs_status status =
-        cs_context_walk(&w->walker, sequence, s->start[sequence], length, document, from, to);
-    *dropped += w->walker.dropped * weight + e->lost / b->scale;
+    cs_status status = cs_context_walk(&w->walker, s->first + sequence, s->start[sequence], length,
+                                       document, from, to);
+    cs_exact_add(dropped, w->walker.dropped * weight + e->lost / b->scale, b->exponent);
     return status;
 }
 

@@ -33,6 +33,7 @@ typedef struct cs_build {
     cs_synthetic_spread language; /* of a population */
     bool exact;
     double scale; /* units per predicted token (or document) */
+    int exponent; /* of sums of dropped weight */
     int64_t blocks, capacity;
     cs_block *block;
     double *keep;    /* probability that subsampling keeps each token; NULL: no subsampling */
@@ -53,13 +54,13 @@ typedef struct cs_build {
     cs_checkpoint *checkpoint; /* to go on from */
 } cs_build;
 
-/* Computes `keep`. */
+/* Computes `keep`; collective where each rank has a part of the corpus. */
 cs_status cs_build_subsample(cs_build *b) CS_MUST_CHECK;
 
 /* Sequences of few contributions share a block, one of many is cut by its outer items. */
 cs_status cs_build_cut_blocks(cs_build *b) CS_MUST_CHECK;
 
-/* The blocks that other ranks count are done for this one. */
+/* Where all ranks have the whole corpus, the blocks that others count are done for this one. */
 void cs_build_deal_blocks(cs_build *b);
 
 /* Workers with their walkers and collectors; stop accepts a build without them. */

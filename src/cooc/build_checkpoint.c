@@ -3,7 +3,7 @@
  * The file of records is written first under the one of two names that the present checkpoint.json
  * does not use; the rename of the new checkpoint.json is the moment at which the new checkpoint
  * counts. It holds 8-byte integers (runs, blocks, contributions, units, overflow), the length of
- * each run, the runs of sorted records, the dropped mass of each block as a double, and a byte a
+ * each run, the runs of sorted records, the dropped mass of each block in 32 bytes, and a byte a
  * block: finished or not. What the tables in memory hold is sorted into runs too: their own order
  * is that of the hash, in which another table could not take them but in quadratic time. Its digest
  * is XXH3-128 over pieces of 1 MiB, each seeded by the one before.
@@ -84,6 +84,7 @@ cs_status cs_checkpoint_identity(const cs_corpus *corpus, const cs_cooc_options 
     cs_json_put(&status, build, "labels", json_string(classes));
     cs_json_put(&status, build, "units_per_token", cs_json_number(scale));
     cs_json_put(&status, build, "blocks", json_integer(blocks));
+    cs_json_put(&status, build, "dropped_mass", json_string("fixed point"));
     return CS_DELIVER(status, out, build, cs_json_free);
 }
 
@@ -166,7 +167,7 @@ static cs_status put_state(sink *s, const cs_checkpoint_state *state)
     cs_status status = put(s, &h, sizeof h);
     if (status == CS_OK) status = put_records(s, state);
     for (int64_t i = 0; i < state->blocks && status == CS_OK; ++i) {
-        double dropped = state->block[i].done ? state->block[i].dropped : 0;
+        const cs_exact_sum none = {0}, dropped = state->block[i].done ? state->block[i].dropped : none;
         status = put(s, &dropped, sizeof dropped);
     }
     for (int64_t i = 0; i < state->blocks && status == CS_OK; ++i) {
@@ -387,7 +388,8 @@ static cs_status get_records(source *s, const cs_checkpoint_state *state, int64_
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
         const cs_record *r = &s->chunk[i];
         if (r->col < 0 || r->col >= state->vocab || r->label < -1 || r->label >= state->labels ||
-            r->units <= 0 || r->sequence < 0 || r->sequence >= state->sequences) {
+            r->units <= 0 || r->sequence < state->first ||
+            r->sequence >= state->first + state->sequences) {
             status = damaged(s, "it contains a record that the build cannot have written");
         }
         s->units += (uint64_t)r->units;
@@ -446,7 +448,7 @@ static cs_status get_lengths(source *s, const header *h, int64_t blocks, int64_t
         }
     }
     int64_t bytes = (int64_t)sizeof *h + h->runs * (int64_t)sizeof *length + records * size +
-                    blocks * (int64_t)(sizeof(double) + 1);
+                    blocks * (int64_t)(sizeof(cs_exact_sum) + 1);
     if (status == CS_OK && bytes != s->checkpoint->bytes)
         status = damaged(s, "its sizes do not add up");
     return CS_DELIVER(status, out, length, cs_drop);

@@ -17,7 +17,7 @@ typedef struct {
     cs_runs *runs;
     int collectors; /* finished */
     cs_collector **collector;
-    int64_t vocab, labels, sequences; /* limits of the members of records */
+    int64_t vocab, labels, first, sequences; /* limits of the members of records */
 } cs_checkpoint_state;
 
 /* The identity of a build (io/run_id.h): the options in the form of matrix.json, plans, and hashes of

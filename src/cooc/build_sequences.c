@@ -9,6 +9,8 @@
 #include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/mem.h"
+#include "cooc/build_private.h"
+#include "cooc/build_ranks_private.h"
 #include "cooc/by_document.h"
 #include "cooc/context_private.h"
 #include "plan/pairs.h"
@@ -117,46 +119,59 @@ static cs_status none_fits(const cs_objective *objective, int32_t shortest, int3
                    (long long)file->plan[0].length);
 }
 
-cs_status cs_cooc_sequences(const cs_corpus *corpus, const cs_cooc_options *options,
-                            cs_sequences *out, int64_t *skipped)
+/* The sequences of the split at lengths where the objective exists, and what there was. */
+static cs_status select_sequences(const cs_corpus *corpus, const cs_cooc_options *options,
+                                  cs_sequences *out, cs_sequence_counts *counts)
 {
     cs_sequences s = {0};
     CS_AUTO_FREE bool *exists = NULL;
-    int32_t longest = 0, shortest = INT32_MAX;
-    int64_t kept = 0, of_split = 0, left_out = 0;
+    int32_t longest = 0;
+    *counts = (cs_sequence_counts){.shortest = INT32_MAX};
     cs_status status = cs_objective_check(&options->objective);
-    if (status == CS_OK && corpus->documents == 0)
-        status = cs_fail(CS_ERR_INPUT, "corpus %s has no documents",
-                         corpus->name ? corpus->name : "given");
     if (status == CS_OK) status = cut(corpus, options, &s);
     if (status == CS_OK) status = lengths_of(options, &s, &longest, &exists);
-    if (status != CS_OK) goto done;
-    longest = 0;
-    for (int64_t i = 0; i < s.count; ++i) {
+    for (int64_t i = 0; i < s.count && status == CS_OK; ++i) {
         if (!cs_cooc_in_split(corpus, options->split, s.document[i])) {
             continue;
         }
         const int32_t length = window_of(options, s.length[i]);
-        ++of_split;
-        longest = length > longest ? length : longest;
-        shortest = length < shortest ? length : shortest;
-        left_out += exists[length] ? 0 : windows_of(options, s.length[i]);
+        ++counts->of_split;
+        counts->longest = length > counts->longest ? length : counts->longest;
+        counts->shortest = length < counts->shortest ? length : counts->shortest;
+        counts->left_out += exists[length] ? 0 : windows_of(options, s.length[i]);
         if (exists[length]) {
-            s.start[kept] = s.start[i];
-            s.length[kept] = s.length[i];
-            s.document[kept++] = s.document[i];
+            s.start[counts->kept] = s.start[i];
+            s.length[counts->kept] = s.length[i];
+            s.document[counts->kept++] = s.document[i];
         }
     }
-    s.count = kept;
-    if (of_split == 0) {
-        status = cs_fail(CS_ERR_INPUT, "corpus %s has no documents in the %s split",
-                         corpus->name ? corpus->name : "given",
-                         options->split == CS_SPLIT_TEST ? "test" : "training");
-    } else if (kept == 0) {
-        status = none_fits(&options->objective, shortest, longest);
-    }
-done:
-    if (skipped) *skipped = left_out;
+    s.count = counts->kept;
+    return CS_DELIVER(status, out, s, cs_sequences_free);
+}
+
+/* CS_ERR_INPUT if there is no sequence. */
+static cs_status check_counts(const cs_corpus *corpus, const cs_cooc_options *options,
+                              const cs_sequence_counts *counts)
+{
+    const char *name = corpus->name ? corpus->name : "given";
+    const int64_t all = corpus->all_documents > 0 ? corpus->all_documents : corpus->documents;
+    return all == 0 ? cs_fail(CS_ERR_INPUT, "corpus %s has no documents", name)
+           : counts->of_split == 0
+               ? cs_fail(CS_ERR_INPUT, "corpus %s has no documents in the %s split", name,
+                         options->split == CS_SPLIT_TEST ? "test" : "training")
+           : counts->kept == 0
+               ? none_fits(&options->objective, counts->shortest, counts->longest)
+               : CS_OK;
+}
+
+cs_status cs_cooc_sequences(const cs_corpus *corpus, const cs_cooc_options *options,
+                            cs_sequences *out, int64_t *skipped)
+{
+    cs_sequences s = {0};
+    cs_sequence_counts counts = {0};
+    cs_status status = select_sequences(corpus, options, &s, &counts);
+    if (status == CS_OK) status = check_counts(corpus, options, &counts);
+    if (skipped) *skipped = counts.left_out;
     return CS_DELIVER(status, out, s, cs_sequences_free);
 }
 
@@ -194,13 +209,20 @@ int64_t cs_cooc_clamped(const cs_corpus *corpus, const cs_cooc_options *options,
             }
         }
     }
+    if (options->comm && corpus->all_documents > 0) {
+        const cs_status status = cs_ranks_join_clamped(options->comm, &clamped, longest);
+        if (status != CS_OK) cs_reason_clear(); /* a note less */
+        if (clamped > 0)
+            (void)cs_objective_clamps(&options->objective, *longest, of_longest);
+    }
     return clamped;
 }
 
 bool cs_cooc_masked(const cs_corpus *corpus, const cs_cooc_options *options,
                     const cs_objective *objective, double share[2])
 {
-    double tokens = 0, masked[2] = {0};
+    enum { SUMS = 3 };
+    double sum[SUMS] = {0}, *masked = sum, *tokens = sum + 2;
     if (!cs_objective_has_ratio(objective)) {
         return false;
     }
@@ -210,15 +232,20 @@ bool cs_cooc_masked(const cs_corpus *corpus, const cs_cooc_options *options,
         for (int i = 0; i < 2; ++i) {
             if (count[i] > 0 && length[i] > 1) {
                 const double n = (double)count[i];
-                tokens += n * (double)length[i];
+                *tokens += n * (double)length[i];
                 masked[0] += n * (double)cs_ratio_masked(objective->mask_ratio_lo, length[i]);
                 masked[1] += n * (double)cs_ratio_masked(objective->mask_ratio_hi, length[i]);
             }
         }
     }
-    share[0] = masked[0] / tokens;
-    share[1] = masked[1] / tokens;
-    return tokens > 0;
+    if (options->comm && corpus->all_documents > 0 &&
+        cs_comm_sum(options->comm, SUMS, sum) != CS_OK) {
+        cs_reason_clear(); /* a note less */
+        return false;
+    }
+    share[0] = masked[0] / *tokens;
+    share[1] = masked[1] / *tokens;
+    return *tokens > 0;
 }
 
 static cs_status check_subsample(const cs_corpus *corpus, const cs_cooc_options *options)
@@ -246,12 +273,23 @@ cs_status cs_cooc_prepare(const cs_corpus *corpus, const cs_cooc_options *option
             "rows by document need a context with rows and at most 2^32 documents, not %lld",
             (long long)corpus->documents);
     if (status == CS_OK && options->subsample != 0) status = check_subsample(corpus, options);
-    if (status == CS_OK) status = cs_cooc_sequences(corpus, options, &p.sequences, &p.skipped);
+    cs_sequence_counts counts = {0};
+    if (status == CS_OK) status = select_sequences(corpus, options, &p.sequences, &counts);
     for (int64_t d = 0; d < corpus->documents && status == CS_OK; ++d) {
         const bool in = cs_cooc_in_split(corpus, options->split, d);
-        p.tokens += in ? corpus->doc_ptr[d + 1] - corpus->doc_ptr[d] : 0;
+        counts.tokens += in ? corpus->doc_ptr[d + 1] - corpus->doc_ptr[d] : 0;
     }
-    p.uncovered = p.tokens - cs_sequences_covered(&p.sequences);
+    if (status == CS_OK) counts.covered = cs_sequences_covered(&p.sequences);
+    if (cs_cooc_parted(&p)) {
+        status = cs_comm_agree(options->comm, status);
+        if (status == CS_OK)
+            status = cs_ranks_join_counts(options->comm, &counts, &p.sequences.first);
+    }
+    if (status == CS_OK) status = check_counts(corpus, options, &counts);
+    p.skipped = counts.left_out;
+    p.tokens = counts.tokens;
+    p.uncovered = counts.tokens - counts.covered;
+    if (status != CS_OK) cs_sequences_free(&p.sequences);
     *out = p;
     return status;
 }
@@ -368,13 +406,14 @@ void cs_cooc_record(const char *source, const cs_cooc_prepared *prepared, const 
     cs_item_take(item, "objective", cs_objective_describe(&options->objective));
     cs_item_take(item, "context", cs_context_describe(&options->context));
     cs_item_text(item, "target_position", cs_context_given(&options->context) ? "given" : "blind");
-    CS_ITEM_FIELDS(item, &cooc->matrix.a, rows, cols);
-    cs_item_int(item, "nonzeros", cs_csr_nnz(&cooc->matrix.a));
+    cs_item_int(item, "rows", cooc->all_rows);
+    CS_ITEM_FIELDS(item, &cooc->matrix.a, cols);
+    cs_item_int(item, "nonzeros", cooc->all_nonzeros);
     CS_ITEM_FIELDS(item, cooc, sequences, skipped_sequences, contributions, exact, unit, mass,
                    dropped_mass);
     cs_item_int(item, "uncovered_tokens", prepared->uncovered);
     cs_item_int(item, "draws", options->draws);
     cs_item_int(item, "seed", (int64_t)options->seed);
     cs_item_flag(item, "sampled", options->draws > 0);
-    cs_item_real(item, "label_noise", cs_label_noise(&cooc->matrix));
+    CS_ITEM_FIELDS(item, cooc, label_noise);
 }

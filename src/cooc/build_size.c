@@ -33,10 +33,19 @@ static double assembled_bytes(const cs_corpus *corpus, double rows, double entri
            rows * (sizeof(cs_hash128) + 4 * sizeof(int64_t));
 }
 
+/* The corpus with the sizes of all parts. */
+static cs_corpus whole_of(const cs_corpus *part)
+{
+    cs_corpus whole = *part;
+    whole.documents = part->all_documents > 0 ? part->all_documents : part->documents;
+    whole.tokens = part->all_documents > 0 ? part->all_tokens : part->tokens;
+    return whole;
+}
+
 /* The same where class masses are not known, in shards or not: at most. */
 static double stored_at_most(const cs_cooc_prepared *p, double rows, double entries)
 {
-    const cs_corpus *c = p->corpus;
+    const cs_corpus whole = whole_of(p->corpus), *c = &whole;
     const int64_t size = p->options.shard_size > 0 ? p->options.shard_size : CS_COOC_SHARD_SIZE;
     const double classes = class_entries(c, rows, entries),
                  shards = cs_store_shards_at_most(rows, entries, classes, (double)size);
@@ -71,8 +80,10 @@ static void sketch_add(sketch *s, uint64_t hash)
     *most = zeros + 1 > *most ? (uint8_t)(zeros + 1) : *most;
 }
 
-static void sketch_merge(sketch *to, const sketch *from)
+static void sketch_merge(void *merged, const void *more)
 {
+    sketch *to = merged;
+    const sketch *from = more;
     for (int i = 0; i < SKETCH_REGISTERS; ++i) {
         to->most[i] = from->most[i] > to->most[i] ? from->most[i] : to->most[i];
     }
@@ -153,6 +164,15 @@ static cs_status size_by_walk(const cs_cooc_prepared *p, int64_t step, int worke
         sketch_merge(&job.worker[0].entries, &job.worker[i].entries);
         job.worker[0].contributions += job.worker[i].contributions;
     }
+    if (cs_cooc_parted(p)) {
+        cs_comm *c = p->options.comm;
+        status = cs_comm_agree(c, status);
+        if (status == CS_OK)
+            status = cs_comm_fold(c, &job.worker[0].rows, sizeof(sketch), sketch_merge);
+        if (status == CS_OK)
+            status = cs_comm_fold(c, &job.worker[0].entries, sizeof(sketch), sketch_merge);
+        if (status == CS_OK) status = cs_comm_sum(c, 1, &job.worker[0].contributions);
+    }
     if (status == CS_OK)
         *out = (sizes){job.worker[0].contributions, sketch_count(&job.worker[0].rows),
                        sketch_count(&job.worker[0].entries)};
@@ -170,6 +190,13 @@ static double contributions_of(const cs_cooc_prepared *p)
         all += cs_context_contributions(p->plan, p->sequences.length[i]);
     }
     return all;
+}
+
+/* The same of all ranks. */
+static cs_status all_contributions(const cs_cooc_prepared *p, double *out)
+{
+    *out = contributions_of(p);
+    return cs_cooc_parted(p) ? cs_comm_sum(p->options.comm, 1, out) : CS_OK;
 }
 
 /* Rows (entries: entries) from this number of contributions: at most. */
@@ -194,9 +221,10 @@ static cs_status size_of(const cs_cooc_prepared *p, int workers, sizes *most, si
         return status;
     }
     sizes walked = {0};
-    const double all = contributions_of(p);
+    double all = 0;
+    cs_status status = all_contributions(p, &all);
     const int64_t step = (int64_t)fmin(ceil(all / MOST_WALKED), (double)p->sequences.count);
-    cs_status status = size_by_walk(p, step > 0 ? step : 1, workers, &walked);
+    if (status == CS_OK) status = size_by_walk(p, step > 0 ? step : 1, workers, &walked);
     const double times = SKETCHED * (all > MOST_WALKED ? all / fmax(walked.contributions, 1) : 1);
     *most = (sizes){all, fmin(times * walked.rows, most_of(p, all, false)),
                     fmin(times * walked.entries, most_of(p, all, true))};
@@ -216,11 +244,13 @@ cs_status cs_cooc_estimate_prepared(cs_cooc_prepared *p, cs_cooc_size *out)
     if (status == CS_OK) status = size_of(p, use.workers, &size, &least);
     if (status == CS_OK) {
         const bool by_row = cs_context_gram(&options->context); /* windows_unique.c */
-        const double records = by_row ? 0 : size.contributions * sizeof(cs_record);
+        const double ranks = options->comm ? options->comm->ranks : 1;
+        const double records = by_row ? 0 : size.contributions / ranks * sizeof(cs_record);
         const double budget = (double)use.budget;
         const double vocab = (double)corpus->vocab;
         const double matrix = assembled_bytes(corpus, size.rows, size.entries);
-        const double foreseen = 1.25 * matrix; /* with what the assembler has to spare */
+        const double rows = matrix / ranks, /* of one rank */
+            foreseen = 1.25 * rows;         /* with what the assembler has to spare */
         const bool in_files = foreseen > use.limit;
         const double places = by_row ? (double)corpus->tokens * sizeof(int64_t) : 0;
         const double collected = fmin(1.25 * records + places, budget);
@@ -229,8 +259,8 @@ cs_status cs_cooc_estimate_prepared(cs_cooc_prepared *p, cs_cooc_size *out)
                               .entries = size.entries,
                               .matrix = cs_archive_bytes(size.rows, size.entries),
                               .stored = stored_at_most(p, size.rows, size.entries),
-                              .memory = collected + (in_files ? use.limit : matrix) +
-                                        matrix * use.workers /
+                              .memory = collected + (in_files ? use.limit : rows) +
+                                        rows * use.workers /
                                             CS_RANGES + /* parts; masses, sums and pointers */
                                         ((double)corpus->labels + 2) * vocab * sizeof(int64_t),
                               .scratch = run_bytes(&use, records) + (in_files ? foreseen : 0)};
@@ -246,13 +276,16 @@ cs_status cs_cooc_check_disk(cs_cooc_prepared *p, const char *dir)
     cs_status status = cs_build_resources_of(&p->options, &use);
     if (status == CS_OK) status = cs_cooc_plan(p);
     if (status == CS_OK) status = cs_store_space(dir, &space);
+    const cs_corpus whole = whole_of(p->corpus);
+    double all = 0;
+    if (status == CS_OK) status = all_contributions(p, &all);
     if (status == CS_OK) {
-        const double all = contributions_of(p);
-        if (stored_at_most(p, most_of(p, all, false), most_of(p, all, true)) > space)
-            status = size_of(p, use.workers, &most, &least);
+        bool walks = stored_at_most(p, most_of(p, all, false), most_of(p, all, true)) > space;
+        if (cs_cooc_parted(p)) cs_comm_spread(p->options.comm, &walks, sizeof walks);
+        status = walks ? size_of(p, use.workers, &most, &least) : CS_OK;
     }
     return status ? status
-                  : cs_store_check(dir, cs_store_bytes(p->corpus, least.rows, least.entries, 0, 0),
+                  : cs_store_check(dir, cs_store_bytes(&whole, least.rows, least.entries, 0, 0),
                                    "by a low estimate, the files of the matrix");
 }
 
@@ -276,8 +309,10 @@ cs_status cs_cooc_smaller_tail(const cs_cooc_prepared *p, const cs_cooc_size *wh
         cut.options.tail = tails[i];
         cut.plan = NULL;
         if (tails[i] <= p->options.tail) continue;
+        double all = 0;
         status = cs_cooc_plan(&cut);
-        if (status == CS_OK && NEAR * contributions_of(&cut) <= whole->contributions) {
+        if (status == CS_OK) status = all_contributions(&cut, &all);
+        if (status == CS_OK && NEAR * all <= whole->contributions) {
             status = cs_cooc_estimate_prepared(&cut, size);
             *tail = status == CS_OK && size->matrix * TENFOLD <= whole->matrix ? tails[i] : 0;
         }

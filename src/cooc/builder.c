@@ -4,9 +4,8 @@
  * fits in the budget, and `unique` (windows_unique.c) but where rows take all of it.
  *
  * Why the result does not depend on threads or budget: each contribution is rounded to integer
- * units by itself; integer sums, and minima of witnesses, commute; what is dropped is a double
- * summed within a block, then over blocks in order, and blocks depend on the corpus alone. That is
- * also why a checkpoint (checkpoint.c) is the sums over the blocks that are finished: on an
+ * units by itself; integer sums, and minima of witnesses, commute; what is dropped is a fixed-point
+ * sum (exact_sum_private.h) over sequences, or parts of long ones. That is also why a checkpoint (checkpoint.c) is the sums over the blocks that are finished: on an
  * interrupt every worker finishes its block, and none is half in the sums.
  *
  * Units: weight x D is an integer where a common denominator D below 2^40 exists and the whole
@@ -25,6 +24,7 @@
 #include "base/threads.h"
 #include "cooc/build_blocks_private.h"
 #include "cooc/build_checkpoint_private.h"
+#include "cooc/build_ranks_private.h"
 #include "cooc/by_document.h"
 #include "cooc/context_private.h"
 #include "cooc/merge_private.h"
@@ -84,22 +84,6 @@ static cs_status merge_all(cs_build *b, cs_assembler *assembler, int64_t *runs)
     return status ? status : cs_merge(&sorted, assembler);
 }
 
-/* By way of the ranks that own the rows: what is held goes to the disk as if it were spilled, since
- * the exchange needs the memory. */
-static cs_status merge_over_ranks(cs_build *b, cs_assembler *assembler, int64_t *runs)
-{
-    CS_AUTO(cs_exchange) *exchange = NULL;
-    cs_status status =
-        cs_exchange_open(b->of->options.comm, b->of->options.scratch, b->may_use.budget, &exchange);
-    if (status == CS_OK)
-        status = cs_parallel(b->may_use.workers, b->may_use.workers, spill_collector, b);
-    *runs = b->runs.count;
-    if (status == CS_OK)
-        status = cs_runs_merge(&b->runs, b->may_use.budget, cs_exchange_take, exchange);
-    cs_runs_free(&b->runs);
-    return status == CS_OK ? cs_exchange_finish(exchange, b->may_use.workers, assembler) : status;
-}
-
 /* --- checkpoints ------------------------------------------------------------------------------ */
 
 static cs_checkpoint_state state_of(cs_build *b, cs_collector **collector)
@@ -111,6 +95,7 @@ static cs_checkpoint_state state_of(cs_build *b, cs_collector **collector)
                              .collector = collector,
                              .vocab = b->of->corpus->vocab,
                              .labels = b->of->corpus->labels,
+                             .first = b->of->sequences.first,
                              .sequences = b->of->sequences.count};
     for (int i = 0; i < b->may_use.workers; ++i) {
         const cs_build_emitter *e = &b->worker[i].emitter;
@@ -219,6 +204,7 @@ static cs_status check_columns(const cs_corpus *corpus)
                         corpus->name ? corpus->name : "corpus", (long long)corpus->vocab);
 }
 
+/* The part that needs no other rank. */
 static cs_status begin(cs_cooc_prepared *p, cs_build *b)
 {
     const cs_cooc_options *options = &p->options;
@@ -228,11 +214,30 @@ static cs_status begin(cs_cooc_prepared *p, cs_build *b)
     (void)pthread_mutex_init(&b->lock, NULL);
     cs_status status = cs_build_resources_of(options, &b->may_use);
     if (status == CS_OK) status = check_columns(p->corpus);
-    if (status == CS_OK) status = cs_build_subsample(b);
     if (status == CS_OK) status = cs_cooc_plan(p);
     return status == CS_OK
                ? cs_synthetic_spread_init(p->plan, p->corpus, &p->sequences, &b->language)
                : status;
+}
+
+/* All that is known before anything is counted; collective. */
+static cs_status set_up(cs_cooc_prepared *p, cs_build *b)
+{
+    cs_build_units units = {0};
+    cs_status status = begin(p, b);
+    if (p->options.comm) {
+        status = cs_comm_agree(p->options.comm, status);
+    }
+    if (status == CS_OK) status = cs_build_subsample(b);
+    if (status == CS_OK) status = cs_build_units_of(p, &units);
+    if (status != CS_OK) return status;
+    b->scale = units.scale;
+    b->exact = units.exact;
+    b->exponent = units.exponent;
+    status = cs_build_cut_blocks(b);
+    b->expected = b->language.population ? b->language.contributions : b->expected;
+    cs_build_deal_blocks(b);
+    return p->options.comm ? cs_comm_agree(p->options.comm, status) : status;
 }
 
 static void release(cs_build *b)
@@ -246,61 +251,30 @@ static void release(cs_build *b)
     (void)pthread_mutex_destroy(&b->lock);
 }
 
-/* Contributions and units of all ranks; `overflow` of any. */
-static cs_status add_ranks(cs_comm *c, int64_t *contributions, int64_t *units, bool *overflow)
-{
-    int64_t mine[] = {*contributions, *units, *overflow}, *all = cs_alloc(c->ranks, sizeof mine);
-    if (!all) return CS_ERR_MEMORY;
-    cs_comm_gather_each(c, sizeof mine, mine, all);
-    *contributions = *units = 0;
-    for (int r = 0; r < c->ranks; ++r) {
-        const int64_t *theirs = all + (ptrdiff_t)3 * r;
-        *contributions += theirs[0];
-        *overflow |= theirs[2] != 0 || __builtin_add_overflow(*units, theirs[1], units);
-    }
-    cs_free(all);
-    return CS_OK;
-}
+/* Contributions and units of a build. */
+typedef struct {
+    int64_t contributions, units;
+    bool overflow;
+} count_sums;
 
-/* The weight that the blocks of all ranks have dropped: each block's from the rank that counted
- * it. */
-static cs_status share_dropped(cs_build *b)
+static count_sums sums_of_workers(const cs_build *b)
 {
-    CS_AUTO_FREE double *dropped = cs_alloc(b->blocks, sizeof *dropped);
-    cs_status status = dropped ? CS_OK : CS_ERR_MEMORY;
-    for (int64_t i = 0; status == CS_OK && i < b->blocks; ++i) {
-        dropped[i] = b->block[i].dropped; /* 0 elsewhere: sums are exact */
-    }
-    if (status == CS_OK) status = cs_comm_sum(b->of->options.comm, b->blocks, dropped);
-    for (int64_t i = 0; status == CS_OK && i < b->blocks; ++i) {
-        b->block[i].dropped = dropped[i];
-    }
-    return status;
-}
-
-/* Sums over workers. */
-static cs_status add_up(const cs_build *b, cs_cooc *out)
-{
-    bool overflow = false;
-    int64_t units = 0;
-    for (int i = 0; i < b->may_use.workers; ++i) {
+    count_sums s = {0};
+    for (int i = 0; b->worker && i < b->may_use.workers; ++i) {
         const cs_build_emitter *e = &b->worker[i].emitter;
-        out->contributions += e->contributions;
-        overflow |= e->overflow || __builtin_add_overflow(units, e->units, &units);
+        s.contributions += e->contributions;
+        s.overflow |= e->overflow || __builtin_add_overflow(s.units, e->units, &s.units);
     }
-    if (b->of->options.comm &&
-        add_ranks(b->of->options.comm, &out->contributions, &units, &overflow) != CS_OK) {
-        return CS_ERR_MEMORY;
-    }
-    if (overflow || (b->exact && units > INT64_C(1) << 53)) {
-        if (b->of->options.comm) {
-            b->of->options.comm->agreed = true; /* all ranks come to this */
-        }
-        return cs_fail(CS_ERR_INPUT,
-                       "the sampled plans have far more mass than expected: it exceeds %g",
-                       (b->exact ? 0x1p53 : 0x1p63) / b->scale);
-    }
-    return CS_OK;
+    return s;
+}
+
+static cs_status check_sums(const cs_build *b, const count_sums *s)
+{
+    return s->overflow || (b->exact && s->units > INT64_C(1) << 53)
+               ? cs_fail(CS_ERR_INPUT,
+                         "the sampled plans have far more mass than expected: it exceeds %g",
+                         (b->exact ? 0x1p53 : 0x1p63) / b->scale)
+               : CS_OK;
 }
 
 static cs_status collect(cs_build *b)
@@ -319,18 +293,91 @@ static cs_status collect(cs_build *b)
 }
 
 /* The general way: records. */
-static cs_status collect_and_merge(cs_build *b, cs_assembler *assembler, cs_cooc *result)
+static cs_status collect_all(cs_build *b)
 {
     cs_status status = cs_build_start_workers(b);
     if (status == CS_OK && b->checkpoint) status = take_up(b);
-    if (status == CS_OK) status = collect(b);
-    if (status == CS_OK) status = add_up(b, result);
+    return status == CS_OK ? collect(b) : status;
+}
+
+static cs_status collect_and_merge(cs_build *b, cs_assembler *assembler, cs_cooc *result)
+{
+    cs_status status = collect_all(b);
+    const count_sums sums = sums_of_workers(b);
+    if (status == CS_OK) status = check_sums(b, &sums);
+    result->contributions = sums.contributions;
     if (status == CS_OK) {
         cs_progress_report(b->of->options.progress, "merge", 0, 0);
-        status = b->of->options.comm ? merge_over_ranks(b, assembler, &result->runs)
-                                     : merge_all(b, assembler, &result->runs);
+        status = merge_all(b, assembler, &result->runs);
     }
     return status;
+}
+
+/* --- over ranks ------------------------------------------------------------------------------- */
+
+/* Records for the owners of their rows: what is held goes to the disk as if it were spilled, since
+ * the exchange needs the memory. */
+static cs_status records_to_owners(cs_build *b, cs_exchange *exchange, count_sums *sums,
+                                   int64_t *runs)
+{
+    cs_status status = collect_all(b);
+    *sums = sums_of_workers(b);
+    if (status == CS_OK)
+        status = cs_parallel(b->may_use.workers, b->may_use.workers, spill_collector, b);
+    *runs = b->runs.count;
+    if (status == CS_OK)
+        status = cs_runs_merge(&b->runs, b->may_use.budget, cs_exchange_take, exchange);
+    cs_runs_free(&b->runs);
+    return status;
+}
+
+/* Rows that this rank has counted whole, for their owners to add to those of other ranks. */
+static cs_status rows_to_owners(cs_build *b, cs_windows_job *job, cs_exchange *exchange,
+                                count_sums *sums)
+{
+    CS_AUTO(cs_assembler) *rows = NULL;
+    cs_status status = cs_assembler_new(b->of->corpus, b->exact, 1 / b->scale, 0,
+                                        b->of->options.scratch, &rows);
+    if (status != CS_OK) return status;
+    rows->raw = true;
+    job->take = cs_exchange_take;
+    job->to = exchange;
+    status = cs_windows_count(job, rows, &sums->contributions);
+    sums->units = rows->total;
+    cs_exchange_add_classes(exchange, rows->in_col);
+    return status;
+}
+
+/* Each rank counts its part of the corpus in its way, and makes the rows that it owns. */
+static cs_status count_over_ranks(cs_build *b, cs_windows_job *job, cs_assembler *assembler,
+                                  cs_cooc *result)
+{
+    cs_comm *comm = b->of->options.comm;
+    const cs_exchange_options options = {.comm = comm,
+                                         .scratch = b->of->options.scratch,
+                                         .budget = b->may_use.budget,
+                                         .cols = assembler->cols,
+                                         .labels = assembler->labels,
+                                         .stored = b->of->options.stored != NULL};
+    CS_AUTO(cs_exchange) *exchange = NULL;
+    count_sums sums = {0};
+    double lacking = 0;
+    const bool by_row =
+        cs_cooc_parted(b->of) && b->of->sequences.count > 0 && cs_windows_apply(job, &lacking);
+    cs_status status = cs_exchange_open(&options, &exchange);
+    if (status == CS_OK)
+        status = by_row ? rows_to_owners(b, job, exchange, &sums)
+                        : records_to_owners(b, exchange, &sums, &result->runs);
+    if (status == CS_OK)
+        status = cs_ranks_add_units(comm, &sums.contributions, &sums.units, &sums.overflow);
+    if (status == CS_OK && (status = check_sums(b, &sums)) != CS_OK)
+        comm->agreed = true; /* all ranks come to this */
+    result->contributions = sums.contributions;
+    cs_progress_report(b->of->options.progress, "merge", 0, 0);
+    if (status == CS_OK) status = cs_exchange_finish(exchange, b->may_use.workers, assembler);
+    result->exchanged = exchange ? cs_exchange_sent(exchange) : 0;
+    if (status == CS_OK) status = cs_ranks_add(comm, &result->exchanged);
+    return status == CS_OK ? cs_ranks_add_sums(comm, assembler) : status;
 }
 
 static cs_windows_job windows_job(const cs_build *b)
@@ -341,6 +388,7 @@ static cs_windows_job windows_job(const cs_build *b)
                             .options = &b->of->options,
                             .keep = b->keep,
                             .scale = b->scale,
+                            .exponent = b->exponent,
                             .blocks = b->blocks,
                             .block = b->block,
                             .workers = b->may_use.workers,
@@ -349,15 +397,19 @@ static cs_windows_job windows_job(const cs_build *b)
 
 static cs_status count(cs_build *b, cs_assembler *assembler, cs_cooc *result)
 {
-    const cs_windows_job job = windows_job(b);
+    cs_windows_job job = windows_job(b);
     double lacking = 0;
-    cs_status status = !b->checkpoint && !b->of->options.comm && cs_windows_apply(&job, &lacking)
+    cs_status status = b->of->options.comm ? count_over_ranks(b, &job, assembler, result)
+                       : !b->checkpoint && cs_windows_apply(&job, &lacking)
                            ? cs_windows_count(&job, assembler, &result->contributions)
                            : collect_and_merge(b, assembler, result);
-    status = status || !b->of->options.comm ? status : share_dropped(b);
+    cs_exact_sum dropped = {0};
     for (int64_t i = 0; i < b->blocks && status == CS_OK; ++i) {
-        result->dropped_mass += b->block[i].dropped;
+        cs_exact_join(&dropped, &b->block[i].dropped);
     }
+    if (status == CS_OK && b->of->options.comm)
+        status = cs_ranks_add_exact(b->of->options.comm, &dropped);
+    result->dropped_mass = cs_exact_value(&dropped, b->exponent);
     return status;
 }
 
@@ -376,9 +428,9 @@ cs_status cs_cooc_check(const cs_corpus *corpus, const cs_cooc_options *options)
 cs_status cs_cooc_lacking(cs_cooc_prepared *p, double *bytes)
 {
     cs_build b;
-    cs_status status = begin(p, &b);
+    cs_status status = set_up(p, &b);
     *bytes = 0;
-    if (status == CS_OK && !p->options.comm) {
+    if (status == CS_OK && (!p->options.comm || cs_cooc_parted(p))) {
         const cs_windows_job job = windows_job(&b);
         (void)cs_windows_apply(&job, bytes);
     }
@@ -417,6 +469,32 @@ void cs_cooc_prepared_free(cs_cooc_prepared *p)
     cs_sequences_free(&p->sequences);
 }
 
+/* From the sums to the result, with its place among those of other ranks. */
+static cs_status finish(cs_build *b, cs_assembler *assembler, cs_cooc *result)
+{
+    const cs_cooc_options *options = &b->of->options;
+    cs_comm *comm = options->comm;
+    result->sequences = cs_cooc_windows(options, &b->of->sequences);
+    result->skipped_sequences = b->of->skipped;
+    cs_status status = cs_assembler_finish(assembler, result);
+    if (status != CS_OK) return status;
+    result->matrix.a.gram = cs_context_gram(&options->context);
+    if (cs_cooc_parted(b->of)) status = cs_ranks_add(comm, &result->sequences);
+    if (status == CS_OK && comm) {
+        status = cs_ranks_place_rows(comm, options->stored, result);
+    } else {
+        result->all_rows = result->matrix.a.rows;
+        result->all_nonzeros = cs_csr_nnz(&result->matrix.a);
+        result->label_noise = cs_label_noise(&result->matrix);
+    }
+    if (status == CS_OK && b->language.population && result->all_rows > 0) {
+        status = cs_synthetic_witnesses(&b->language, &b->of->sequences, result);
+        if (status == CS_OK && comm) status = cs_ranks_place_texts(comm, result);
+        result->sequences = result->all_rows;
+    }
+    return status;
+}
+
 cs_status cs_cooc_build_prepared(cs_cooc_prepared *p, cs_cooc *out)
 {
     const cs_corpus *corpus = p->corpus;
@@ -427,16 +505,7 @@ cs_status cs_cooc_build_prepared(cs_cooc_prepared *p, cs_cooc *out)
     if (!b) return CS_ERR_MEMORY;
     forget(p);
     p->counts = b;
-    cs_status status = begin(p, b);
-    if (status == CS_OK) {
-        b->scale = cs_build_scale(p, &b->exact);
-        status = cs_build_cut_blocks(b);
-        b->expected = b->language.population ? b->language.contributions : b->expected;
-        cs_build_deal_blocks(b);
-    }
-    if (options->comm) {
-        status = cs_comm_agree(options->comm, status);
-    }
+    cs_status status = set_up(p, b);
     if (status == CS_OK && options->checkpoint)
         status = cs_checkpoint_identity(corpus, options, b->scale, b->blocks, &b->identity);
     if (status == CS_OK && options->checkpoint && options->resume)
@@ -445,16 +514,7 @@ cs_status cs_cooc_build_prepared(cs_cooc_prepared *p, cs_cooc *out)
         status = cs_assembler_new(corpus, b->exact, 1 / b->scale, b->may_use.limit,
                                   options->scratch, &assembler);
     if (status == CS_OK) status = count(b, assembler, &result);
-    if (status == CS_OK) {
-        result.sequences = cs_cooc_windows(options, &b->of->sequences);
-        result.skipped_sequences = p->skipped;
-        status = cs_assembler_finish(assembler, &result);
-        result.matrix.a.gram = cs_context_gram(&options->context);
-    }
-    if (status == CS_OK && b->language.population && result.matrix.a.rows > 0) {
-        status = cs_synthetic_witnesses(&b->language, &b->of->sequences, &result);
-        result.sequences = result.matrix.a.rows;
-    }
+    if (status == CS_OK) status = finish(b, assembler, &result);
     if (status == CS_OK) {
         *out = result;
     } else {

@@ -51,6 +51,18 @@ typedef struct cs_cooc cs_cooc;
 /** Default of cs_cooc_options.shard_size. An archive of this size needs no zip64 extension. */
 #define CS_COOC_SHARD_SIZE (INT64_C(4) << 30)
 
+/** Sums of the rows of one of several processes. */
+typedef struct {
+    /** Number of rows. */
+    int64_t rows;
+    /** Number of nonzeros. */
+    int64_t nonzeros;
+    /** Labelled mass (cs_label_masses). */
+    double mass;
+    /** Labelled mass of the majority classes. */
+    double majority;
+} cs_row_sums;
+
 /** Options of a build. */
 typedef struct {
     /** The objective. */
@@ -104,19 +116,36 @@ typedef struct {
     int threads;
     /** Callback, or NULL. */
     const cs_progress *progress;
-    /** Processes that share the work, all with the same corpus and options; NULL: one process. Each
-     * processes its part of the sequences, and rank 0 receives the matrix (the others an empty
-     * one), with the same bits as one process. Without checkpoint.
+    /** Processes that share the work with the same options; NULL: one process. Each has the whole
+     * corpus or its part of it (cs_corpus.all_documents), counts its part of the sequences, and
+     * receives a range of the rows. The rows of all ranks, in the order of the ranks, are those of
+     * one process, bit for bit. Without checkpoint.
      */
     cs_comm *comm;
+    /** Of several processes: the rows of this one are stored, as an interrupted run has left them
+     * (cs_ranks_store_open), and are not made again; NULL: they are made.
+     */
+    const cs_row_sums *stored;
 } cs_cooc_options;
 
 /** A co-occurrence matrix. Free it with cs_cooc_free. */
 struct cs_cooc {
     /** The matrix with class masses. matrix.a.val: integer numbers of units if exact, else mass in
-     * predicted tokens (or documents).
+     * predicted tokens (or documents). Of several processes: the rows of this rank;
+     * matrix.col_label has the class masses of all rows on rank 0, and none elsewhere. All sums
+     * below are of all ranks.
      */
     cs_labelled matrix;
+    /** Rows of the lower ranks; 0 in one process. */
+    int64_t first_row;
+    /** Rows of all ranks. */
+    int64_t all_rows;
+    /** Nonzeros of all ranks. */
+    int64_t all_nonzeros;
+    /** Records that ranks have sent to the owners of their rows; not a property of the matrix. */
+    int64_t exchanged;
+    /** Label noise of the matrix (cs_label_noise). */
+    double label_noise;
     /** All weights are integers over a common denominator. */
     bool exact;
     /** Mass of one unit in predicted tokens: 1 / D if exact. */

@@ -344,14 +344,21 @@ double cs_context_predicted(const cs_context_plan *plan, int64_t length)
     return cs_context_table_of(plan, length)->predicted;
 }
 
+int64_t cs_context_denominators(int64_t a, int64_t b)
+{
+    if (a <= 0 || b <= 0) {
+        return a < 0 ? b : b < 0 ? a : 0;
+    }
+    const int64_t factor = b / cs_gcd(a, b);
+    return (double)a * (double)factor <= 0x1p40 ? a * factor : 0;
+}
+
 int64_t cs_context_denominator(const cs_context_plan *plan, bool by_document)
 {
-    int64_t lcm = plan->tables > 0 ? 1 : 0;
-    for (int64_t i = 0; i < plan->tables && lcm > 0; ++i) {
+    int64_t lcm = -1;
+    for (int64_t i = 0; i < plan->tables; ++i) {
         const cs_context_table *t = &plan->table[i];
-        int64_t d = by_document ? t->document_denominator : t->denominator;
-        int64_t factor = d / cs_gcd(lcm, d);
-        lcm = (double)lcm * (double)factor <= 0x1p40 ? lcm * factor : 0;
+        lcm = cs_context_denominators(lcm, by_document ? t->document_denominator : t->denominator);
     }
-    return lcm;
+    return lcm > 0 ? lcm : 0;
 }

@@ -136,6 +136,9 @@ static inline int64_t cs_context_ordinal(const cs_context_table *t, int64_t k)
     return (t->pairs.events + k) * t->inner;
 }
 
+/* Joins denominators of two sets of lengths (cs_context_denominator); -1: of no length. */
+int64_t cs_context_denominators(int64_t a, int64_t b);
+
 /* Collects weights that are integers over `scale`. */
 typedef struct {
     double scale;

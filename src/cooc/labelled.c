@@ -25,16 +25,22 @@ void cs_majority(const cs_csr *mass, int32_t *label)
     }
 }
 
-double cs_label_noise(const cs_labelled *m)
+void cs_label_masses(const cs_labelled *m, double *mass, double *majority)
 {
-    double mass = 0, majority = 0;
+    *mass = *majority = 0;
     for (int64_t i = 0; i < m->row_label.rows; ++i) {
         double most = 0;
         for (int64_t e = m->row_label.ptr[i]; e < m->row_label.ptr[i + 1]; ++e) {
             most = fmax(most, m->row_label.val[e]);
-            mass += m->row_label.val[e];
+            *mass += m->row_label.val[e];
         }
-        majority += most;
+        *majority += most;
     }
+}
+
+double cs_label_noise(const cs_labelled *m)
+{
+    double mass = 0, majority = 0;
+    cs_label_masses(m, &mass, &majority);
     return mass > 0 ? 1 - majority / mass : (double)NAN;
 }

@@ -29,6 +29,11 @@ void cs_labelled_free(cs_labelled *m);
  */
 double cs_label_noise(const cs_labelled *m);
 
+/** The two sums that label noise follows from: the labelled mass of all rows, and that of the
+ * majority classes.
+ */
+void cs_label_masses(const cs_labelled *m, double *mass, double *majority);
+
 /** The majority class of each row of `mass`, into mass->rows values: the lowest class on ties, -1
  * where no mass is labelled.
  */

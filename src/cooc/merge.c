@@ -14,8 +14,7 @@
  * Method: a rank's sums come sorted by key, so the parts of all owners follow each other in one
  * scratch file. Parts are exchanged pair by pair in pieces, and what arrives is a sorted run like
  * any other. All owners merge their runs into rows of the matrix at the same time, as one process
- * does; rank 0 then has its own rows where they belong and receives those of the others, whose
- * sizes it knows, in their places. Only the pointers to rows have to be moved. */
+ * does, and keep them. */
 #include <pthread.h>
 #include <string.h>
 
@@ -152,27 +151,32 @@ enum { PIECE = 1 << 14 }; /* records of a message */
 
 struct cs_exchange {
     cs_comm *comm;
-    int64_t budget;
+    int64_t budget, cols, labels;
+    bool *stored;             /* ranks */
+    int64_t total, *in_col;   /* of the records taken; cols x labels */
     cs_runs own, received;
     cs_record *out, *in; /* PIECE each */
     int64_t held;        /* in `out`, not yet written */
     int64_t *count;      /* ranks: records of `own` for each */
-    int64_t *all;        /* ranks x ranks: those of every rank */
     cs_pool pool;
 };
 
-cs_status cs_exchange_open(cs_comm *comm, const char *scratch, int64_t budget, cs_exchange **out)
+cs_status cs_exchange_open(const cs_exchange_options *o, cs_exchange **out)
 {
     cs_exchange *x = cs_calloc(1, sizeof *x);
     if (!x) return CS_ERR_MEMORY;
-    x->comm = comm;
-    x->budget = budget;
-    cs_runs_init(&x->own, scratch);
-    cs_runs_init(&x->received, scratch);
+    x->comm = o->comm;
+    x->budget = o->budget;
+    x->cols = o->cols;
+    x->labels = o->labels;
+    cs_runs_init(&x->own, o->scratch);
+    cs_runs_init(&x->received, o->scratch);
     CS_POOL_FIELDS(&x->pool, PIECE, x, out, in);
-    x->count = cs_pool_take(&x->pool, comm->ranks, sizeof *x->count);
-    x->all = cs_pool_take(&x->pool, (int64_t)comm->ranks * comm->ranks, sizeof *x->all);
+    CS_POOL_FIELDS(&x->pool, o->comm->ranks, x, count, stored);
+    x->in_col = cs_pool_take(&x->pool, o->cols * o->labels, sizeof *x->in_col);
     cs_status status = x->pool.status ? x->pool.status : cs_runs_begin(&x->own);
+    if (status == CS_OK)
+        cs_comm_gather_each(o->comm, sizeof o->stored, &o->stored, x->stored);
     return CS_DELIVER(status, out, x, cs_exchange_free);
 }
 
@@ -204,7 +208,15 @@ static cs_status write_held(cs_exchange *x)
 cs_status cs_exchange_take(void *exchange, const cs_record *record)
 {
     cs_exchange *x = exchange;
-    ++x->count[owner(x, record)];
+    const int to = owner(x, record);
+    x->total += record->col == CS_CLASS_COL ? 0 : record->units;
+    if (record->col != CS_CLASS_COL && record->label >= 0 && record->label < x->labels) {
+        x->in_col[record->col * x->labels + record->label] += record->units;
+    }
+    if (x->stored[to]) {
+        return CS_OK;
+    }
+    ++x->count[to];
     x->out[x->held++] = *record;
     return x->held == PIECE ? write_held(x) : CS_OK;
 }
@@ -242,100 +254,48 @@ static cs_status exchange_parts(cs_exchange *x)
 {
     const int ranks = x->comm->ranks, rank = x->comm->rank;
     cs_status status = write_held(x);
-    cs_comm_gather_each(x->comm, (size_t)ranks * sizeof *x->count, x->count, x->all);
+    int64_t at = 0; /* the first record for rank `to` */
+    for (int r = 0; r < rank; ++r) {
+        at += x->count[r];
+    }
     for (int t = 0; t < ranks && status == CS_OK; ++t) {
-        int to = (rank + t) % ranks, from = (rank - t + ranks) % ranks;
-        int64_t at = 0;
-        for (int r = 0; r < to; ++r) {
-            at += x->count[r];
+        const int to = (rank + t) % ranks, from = (rank - t + ranks) % ranks;
+        const int64_t sends = x->count[to];
+        int64_t takes = sends;
+        at = to == 0 ? 0 : at;
+        if (to != rank) {
+            x->comm->swap(x->comm, to, &sends, sizeof sends, from, &takes, sizeof takes);
         }
-        status = move_part(x, to, at, x->count[to], from, x->all[(int64_t)from * ranks + rank]);
+        status = move_part(x, to, at, sends, from, takes);
+        at += sends;
     }
     return status;
 }
 
-/* --- rows to rank 0 --------------------------------------------------------------------------- */
-
-typedef struct {
-    cs_assembler_size size;
-    int64_t total;
-} part_sums;
-
-/* The arrays of a part, this rank's or from `at` on in the whole, and the class masses of columns,
- * go to rank 0, or come from a rank. */
-static void move_arrays(cs_comm *c, int to, int from, cs_assembler *a, const cs_assembler_size *at,
-                        const cs_assembler_size *n, int64_t *in_col)
+cs_status cs_exchange_finish(cs_exchange *x, int workers, cs_assembler *rows)
 {
-    enum { ARRAYS = CS_COOC_ARRAYS + 1 };
-    cs_assembler_array all[ARRAYS];
-    cs_assembler_list(a, at, n, all);
-    all[CS_COOC_ARRAYS] = (cs_assembler_array){&in_col, sizeof *in_col, 0, a->cols * a->labels};
-    for (int i = 0; i < ARRAYS; ++i) {
-        const int64_t size = (int64_t)all[i].size, bytes = all[i].count * size;
-        char *data = *(char **)all[i].at;
-        data = data && bytes > 0 ? data + all[i].first * size : NULL;
-        c->swap(c, to, data, bytes, from, data, bytes);
-    }
-}
-
-/* Appends the part that a rank has sent. */
-static void take_part(cs_exchange *x, int rank, const part_sums *n, int64_t *in_col,
-                      cs_assembler *whole)
-{
-    const cs_assembler_size at = cs_assembler_give(whole, &n->size);
-    move_arrays(x->comm, -1, rank, whole, &at, &n->size, in_col);
-    for (int64_t i = at.rows + 1; i <= at.rows + n->size.rows; ++i) {
-        whole->matrix.ptr[i] += at.entries;
-        whole->row_label.ptr[i] += at.labels;
-    }
-    whole->total += n->total;
-    for (int64_t i = 0; i < whole->cols * whole->labels; ++i) {
-        whole->in_col[i] += in_col[i];
-    }
-    cs_assembler_let_go(whole, &at, &n->size);
-}
-
-static cs_status take_parts(cs_exchange *x, const part_sums *part, cs_assembler *whole)
-{
-    cs_assembler_size others = {0};
-    for (int r = 1; r < x->comm->ranks; ++r) {
-        others.rows += part[r].size.rows;
-        others.entries += part[r].size.entries;
-        others.labels += part[r].size.labels;
-    }
-    CS_AUTO_FREE int64_t *in_col = cs_alloc(whole->cols * whole->labels, sizeof *in_col);
-    cs_status status = in_col ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK && !cs_assembler_fits(whole, &others))
-        status = cs_assembler_reserve(whole, &others, 1);
-    for (int r = 1; r < x->comm->ranks && status == CS_OK; ++r) {
-        take_part(x, r, &part[r], in_col, whole);
-    }
-    return status;
-}
-
-cs_status cs_exchange_finish(cs_exchange *x, int workers, cs_assembler *whole)
-{
-    const bool first = x->comm->rank == 0;
     const cs_sorted sorted = {.runs = &x->received, .budget = x->budget, .workers = workers};
-    CS_AUTO(cs_assembler) *part = NULL;
-    part_sums *sums = cs_pool_take(&x->pool, x->comm->ranks, sizeof *sums);
-    cs_status status = sums ? exchange_parts(x) : CS_ERR_MEMORY;
-    if (status == CS_OK && !first) status = cs_assembler_part(whole, false, &part);
-    cs_assembler *mine = first ? whole : part;
-    if (part) {
-        part->limit = whole->limit;
-        part->scratch = whole->scratch;
-    }
-    if (status == CS_OK) status = cs_merge(&sorted, mine);
-    if (status == CS_OK) {
-        const part_sums n = {cs_assembler_size_of(mine), mine->total};
-        const cs_assembler_size begin = {0};
-        cs_comm_gather_each(x->comm, sizeof n, &n, sums);
-        if (first) {
-            status = take_parts(x, sums, whole);
-        } else {
-            move_arrays(x->comm, 0, -1, mine, &begin, &n.size, mine->in_col);
-        }
+    cs_status status = exchange_parts(x);
+    if (status == CS_OK) status = cs_merge(&sorted, rows);
+    rows->total = x->total;
+    for (int64_t i = 0; i < x->cols * x->labels; ++i) {
+        rows->in_col[i] = x->in_col[i];
     }
     return status;
+}
+
+void cs_exchange_add_classes(cs_exchange *x, const int64_t *in_col)
+{
+    for (int64_t i = 0; i < x->cols * x->labels; ++i) {
+        x->in_col[i] += in_col[i];
+    }
+}
+
+int64_t cs_exchange_sent(const cs_exchange *x)
+{
+    int64_t sent = 0;
+    for (int r = 0; r < x->comm->ranks; ++r) {
+        sent += r != x->comm->rank ? x->count[r] : 0;
+    }
+    return sent;
 }

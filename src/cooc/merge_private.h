@@ -21,23 +21,36 @@ cs_status cs_merge(const cs_sorted *sorted, cs_assembler *whole) CS_MUST_CHECK;
 
 /* --- over a group of processes --- */
 
-/* The sums of a build over a group of processes. Every rank has records of any key, the rank that
- * owns a key adds the records of all ranks, and rank 0 receives the rows in order. Keys are uniform
- * hashes, so a range of them is an even share of the rows, and the ranges in the order of their
- * ranks are all rows in order. */
+/* The sums of a build over a group of processes. Every rank has records of any key, and the rank
+ * that owns a key adds the records of all ranks into rows, which it keeps. Keys are uniform hashes,
+ * so a range of them is an even share of the rows, and the ranges in the order of their ranks are
+ * all rows in order. */
 typedef struct cs_exchange cs_exchange;
 
-/* scratch: as cs_runs_init. CS_ERR_MEMORY. */
-cs_status cs_exchange_open(cs_comm *comm, const char *scratch, int64_t budget,
-                           cs_exchange **out) CS_MUST_CHECK;
+typedef struct {
+    cs_comm *comm;
+    const char *scratch; /* as cs_runs_init */
+    int64_t budget;
+    int64_t cols, labels;
+    bool stored; /* the rows of this rank are in files: no rank sends their records */
+} cs_exchange_options;
+
+/* Collective. CS_ERR_MEMORY. */
+cs_status cs_exchange_open(const cs_exchange_options *options, cs_exchange **out) CS_MUST_CHECK;
 void cs_exchange_free(cs_exchange **exchange);
 
 /* Takes the records of this rank in order; a cs_record_visit. */
 cs_status cs_exchange_take(void *exchange, const cs_record *record) CS_MUST_CHECK;
 
+/* Class masses of columns, cols x labels, of records that come without class. */
+void cs_exchange_add_classes(cs_exchange *x, const int64_t *in_col);
+
+/* Records taken that belong to other ranks. */
+int64_t cs_exchange_sent(const cs_exchange *x);
+
 /* Collective, once: adds the records of all ranks with `workers` threads each, and makes the rows
- * of `whole` on rank 0; elsewhere `whole` stays empty. Each record that belongs to another rank is
- * sent once, 48 bytes, and the rows to rank 0: 12 bytes an entry, 48 a row, 12 a row and class, 8 a
- * column and class. A rank uses at most twice its part on disk; in memory `budget`, then its rows.
- */
-cs_status cs_exchange_finish(cs_exchange *x, int workers, cs_assembler *whole) CS_MUST_CHECK;
+ * that this rank owns. A record that belongs to another rank is sent once, 48 bytes, in messages of
+ * at most 2^14 records and one of 8 bytes for each rank. A rank uses at most twice its part on
+ * disk; in memory `budget`, then its rows. Total and class masses of columns of `rows` are those of
+ * the records that this rank has taken. */
+cs_status cs_exchange_finish(cs_exchange *x, int workers, cs_assembler *rows) CS_MUST_CHECK;

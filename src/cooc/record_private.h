@@ -14,6 +14,10 @@ typedef struct {
     int64_t sequence, ordinal; /* lowest that contributed */
 } cs_record;
 
+/* A record of this column, after those of all columns, has the units of its row in one class. The
+ * entries of the row then come without class (windows_rows.c). */
+#define CS_CLASS_COL INT32_MAX
+
 static inline int cs_record_compare(const cs_record *a, const cs_record *b)
 {
     int order = cs_hash_compare(a->key, b->key);

@@ -52,6 +52,43 @@ typedef struct {
 cs_status cs_cooc_write(const char *dir, const cs_corpus *corpus, const cs_cooc_options *options,
                         const cs_cooc *cooc, bool mtx, bool force) CS_MUST_CHECK;
 
+/** A folder that the ranks of a group write together. Free it with cs_ranks_store_free. */
+typedef struct cs_ranks_store cs_ranks_store;
+
+/** \retval CS_ERR_USAGE the folder has records of an interrupted build (cs_ranks_store_open)
+ */
+cs_status cs_ranks_store_check(const char *dir) CS_MUST_CHECK;
+
+/** Opens the folder for the build of `options`, with its group; collective. A rank that has stored
+ * its rows leaves a record of them, rank-NUMBER-of-COUNT.bin, until the matrix is complete. With
+ * `resume`, rows of such records are kept if their files have the recorded sizes and digests.
+ *
+ * \param force remove what an interrupted run has left
+ * \param resume continue an interrupted run
+ * \retval CS_ERR_USAGE there are records, and neither `force` nor `resume`; or records of another
+ *     build
+ * \retval CS_ERR_IO a file cannot be read or removed
+ */
+cs_status cs_ranks_store_open(const char *dir, const cs_corpus *corpus,
+                              const cs_cooc_options *options, bool force, bool resume,
+                              cs_ranks_store **out) CS_MUST_CHECK;
+
+/** Frees it; the files stay. */
+void cs_ranks_store_free(cs_ranks_store **store);
+
+/** The rows of this rank that are kept, for cs_cooc_options.stored; NULL: none. */
+const cs_row_sums *cs_ranks_store_rows(const cs_ranks_store *store);
+
+/** cs_cooc_write for a matrix that the ranks of options->comm have built, each its rows: collective.
+ * Every rank writes its rows as shards, and its part of the corpus where each has one; rank 0 writes
+ * the rest. The folder must be the same for all ranks.
+ *
+ * \retval CS_ERR_USAGE as cs_cooc_write, on all ranks
+ * \retval CS_ERR_IO a file cannot be written, on all ranks; the files of other ranks stay
+ */
+cs_status cs_cooc_write_ranks(cs_ranks_store *store, const cs_corpus *corpus, const cs_cooc *cooc,
+                              bool force) CS_MUST_CHECK;
+
 /** Name of file number `index`, from 0, that cs_cooc_write may write in addition to shards, matrix.json
  * first; NULL after the last.
  */

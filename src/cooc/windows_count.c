@@ -195,7 +195,8 @@ static cs_status drop_block(void *ctx, int64_t item)
             (c->pairs ? weigh_pairs : weigh)(c, t, b->from, b->to, NULL, &part);
             whole = part;
         }
-        b->dropped += whole.missed * weight_of(c, t) + whole.lost / c->job->scale;
+        cs_exact_add(&b->dropped, whole.missed * weight_of(c, t) + whole.lost / c->job->scale,
+                     c->job->exponent);
     }
     return CS_OK;
 }

@@ -16,10 +16,14 @@ typedef struct {
     const cs_cooc_options *options;
     const double *keep; /* subsampling: probability of each token; or NULL */
     double scale;       /* units per predicted token (or document) */
+    int exponent;       /* of sums of dropped weight */
     int64_t blocks;
     cs_block *block;
     int workers;
     int64_t budget;
+    /* receives the rows as records, in order, with a raw assembler; NULL: the assembler has them */
+    cs_status (*take)(void *to, const cs_record *record);
+    void *to;
 } cs_windows_job;
 
 /* Whether the job can be counted row by row: `unique`; or `each` without offsets, exact, under `ar`
@@ -158,7 +162,8 @@ cs_status cs_window_group(void *counter, int64_t item, int worker) CS_MUST_CHECK
 cs_status cs_window_put_row(const cs_window_counter *c, cs_window_tally *y, cs_assembler *p,
                             bool sparse, int64_t touched) CS_MUST_CHECK;
 
-/* Moves a row from y->row to col and val, ascending, times `unit`; leaves y->row empty. Returns the
+/* Moves a row from y->row to col and val, ascending, times `unit`, or 0: the bits of its integers;
+ * leaves y->row empty. Returns the
  * number of its entries. Only the columns y->touched[0..touched-1] (each once), or all. col and val
  * have a capacity of touched + CS_WINDOW_SLACK entries, or vocab + CS_WINDOW_SLACK. */
 int64_t cs_window_take_touched(cs_window_tally *y, int64_t vocab, int64_t touched, double unit,

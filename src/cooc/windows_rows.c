@@ -131,8 +131,12 @@ static inline uint64_t find_units(const int64_t *units)
 static inline void take_values(int64_t *row, int64_t taken, double unit, const int32_t *col,
                                double *val)
 {
+    for (int64_t i = 0; unit == 0 && i < taken; ++i) {
+        memcpy(&val[i], &row[col[i]], sizeof val[i]);
+        row[col[i]] = 0;
+    }
 #pragma GCC unroll 4
-    for (int64_t i = 0; i < taken; ++i) {
+    for (int64_t i = 0; unit != 0 && i < taken; ++i) {
         val[i] = (double)row[col[i]] * unit;
         row[col[i]] = 0;
     }
@@ -284,23 +288,31 @@ cs_status cs_window_part_place(cs_window_counter *c, int64_t group)
     while (c->placed < c->groups && c->part[c->placed].counted) {
         cs_window_part *p = &c->part[c->placed];
         const cs_assembler_size size = cs_assembler_size_of(p->rows);
-        if (!cs_assembler_fits(c->assembler, &size)) {
+        const bool visits = c->job->take != NULL;
+        if (visits ? c->copying > 0 : !cs_assembler_fits(c->assembler, &size)) {
             if (c->copying > 0) {
                 break; /* the last worker to finish its copy continues */
             }
             status = make_space(c, &size);
             if (status != CS_OK) break;
         }
-        const cs_assembler_size at = cs_assembler_give(c->assembler, &size);
+        cs_assembler_size at = {0};
+        if (!visits) at = cs_assembler_give(c->assembler, &size);
         ++c->placed;
         ++c->copying;
         (void)pthread_mutex_unlock(&c->lock);
-        cs_assembler_copy(c->assembler, &at, p->rows);
+        if (visits) {
+            status = cs_assembler_visit(p->rows, c->job->sequences->first, c->job->take,
+                                        c->job->to);
+        } else {
+            cs_assembler_copy(c->assembler, &at, p->rows);
+        }
         (void)pthread_mutex_lock(&c->lock);
         --c->copying;
         cs_assembler_clear(p->rows);
         c->spare[c->spares++] = p->rows;
         *p = (cs_window_part){0};
+        if (status != CS_OK) break;
     }
     (void)pthread_mutex_unlock(&c->lock);
     return status;
@@ -468,7 +480,7 @@ static int64_t add_windows(const cs_window_counter *c, cs_window_tally *y, int32
 cs_status cs_window_put_row(const cs_window_counter *c, cs_window_tally *y, cs_assembler *p,
                             bool sparse, int64_t touched)
 {
-    const double unit = cs_assembler_mass(c->assembler, 1);
+    const double unit = c->assembler->raw ? 0 : cs_assembler_mass(c->assembler, 1);
     cs_growing *m = &p->matrix;
     cs_status status = cs_growing_reserve(m, (sparse ? touched : c->vocab) + CS_WINDOW_SLACK);
     if (status != CS_OK) return status;

@@ -406,7 +406,7 @@ cs_status cs_window_unique(cs_window_counter *c)
         status = count_pass(&u, first, end);
     }
     for (int64_t g = 0; g < c->groups && status == CS_OK; ++g) {
-        job->block[0].dropped += u.lost[g] / job->scale;
+        cs_exact_add(&job->block[0].dropped, u.lost[g] / job->scale, job->exponent);
     }
     return status;
 }

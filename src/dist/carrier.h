@@ -6,7 +6,7 @@
 #include "dist/comm.h"
 
 /* Increased by every change of cs_comm. */
-enum { CS_CARRIER_VERSION = 1 };
+enum { CS_CARRIER_VERSION = 2 };
 
 #define CS_CARRIER_SYMBOL "cs_mpi_carrier"
 

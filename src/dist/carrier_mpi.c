@@ -35,6 +35,7 @@ static void swap(cs_comm *c, int to, const void *out, int64_t out_bytes, int fro
     MPI_Comm *comm = c->ctx;
     int64_t most = out_bytes > in_bytes ? out_bytes : in_bytes;
     const double start = processor_seconds();
+    c->messages += to >= 0 && out_bytes > 0;
     for (int64_t at = 0; at < most; at += PIECE) {
         int sends = to < 0 ? 0 : piece(out_bytes, at), takes = from < 0 ? 0 : piece(in_bytes, at);
         (void)MPI_Sendrecv((const char *)out + (sends > 0 ? at : 0), sends, MPI_BYTE,

@@ -141,6 +141,28 @@ cs_status cs_comm_scatter_sum(cs_comm *c, int64_t n, int64_t width, const double
     return CS_OK;
 }
 
+cs_status cs_comm_sum_to_first(cs_comm *c, int64_t n, int64_t *x)
+{
+    const int64_t size = (int64_t)sizeof *x;
+    int64_t first = 0, count = 0, out_first = 0, out_count = 0;
+    cs_comm_slice(c, c->rank, n, &first, &count);
+    CS_AUTO_FREE int64_t *work = cs_alloc(count, sizeof *work);
+    if (!work) return CS_ERR_MEMORY;
+    for (int t = 1; t < c->ranks; ++t) {
+        const int to = step(c, t), from = step(c, -t);
+        cs_comm_slice(c, to, n, &out_first, &out_count);
+        c->swap(c, to, x + out_first, out_count * size, from, work, count * size);
+        for (int64_t e = 0; e < count; ++e) {
+            x[first + e] += work[e];
+        }
+    }
+    for (int r = 1; r < c->ranks; ++r) {
+        cs_comm_slice(c, r, n, &first, &count);
+        cs_comm_bring(c, r, x + first, x + first, count * size);
+    }
+    return CS_OK;
+}
+
 void cs_comm_bring(cs_comm *c, int from, const void *mine, void *there, int64_t size)
 {
     if (c->rank == 0 && from == 0) {
@@ -167,6 +189,25 @@ void cs_comm_spread(cs_comm *c, void *bytes, int64_t size)
             c->swap(c, -1, NULL, 0, c->rank - s, bytes, size);
         }
     }
+}
+
+cs_status cs_comm_fold(cs_comm *c, void *mine, int64_t size,
+                       void (*join)(void *mine, const void *other))
+{
+    CS_AUTO_FREE void *other = cs_alloc(size, 1);
+    if (!other) return CS_ERR_MEMORY;
+    for (int s = 1; s < c->ranks; s *= 2) {
+        if (c->rank % (2 * s) == s) {
+            c->swap(c, c->rank - s, mine, size, -1, NULL, 0);
+            break;
+        }
+        if (c->rank + s < c->ranks) {
+            c->swap(c, -1, NULL, 0, c->rank + s, other, size);
+            join(mine, other);
+        }
+    }
+    cs_comm_spread(c, mine, size);
+    return CS_OK;
 }
 
 /* Up the tree; what comes from above is added to what is there. */

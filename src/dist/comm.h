@@ -47,6 +47,8 @@ struct cs_comm {
     void *ctx;
     /** Bytes that this rank has sent to others. */
     int64_t sent;
+    /** Messages that they were in: calls of `swap` that sent something. */
+    int64_t messages;
     /** Processor time in `swap`, in seconds: copying, and waiting if the transport spins. */
     double seconds;
     /** A failure is known to all ranks. */
@@ -89,6 +91,14 @@ cs_status cs_comm_scatter_sum(cs_comm *c, int64_t n, int64_t width, const double
  */
 cs_status cs_comm_sum(cs_comm *c, int64_t n, double *x) CS_MUST_CHECK;
 
+/** Replaces the n integers of `x` on rank 0 by their sums over all ranks; elsewhere `x` is left with
+ * partial sums. Each rank sends n (R - 1) / R integers, and then its n / R sums to rank 0. Scratch:
+ * n / R integers.
+ *
+ * \retval CS_ERR_MEMORY allocation failed
+ */
+cs_status cs_comm_sum_to_first(cs_comm *c, int64_t n, int64_t *x) CS_MUST_CHECK;
+
 /** The minimum of `mine` over the ranks.
  *
  * \retval CS_ERR_MEMORY allocation failed
@@ -100,6 +110,14 @@ void cs_comm_bring(cs_comm *c, int from, const void *mine, void *there, int64_t 
 
 /** Copies `size` bytes from rank 0 to all ranks. */
 void cs_comm_spread(cs_comm *c, void *bytes, int64_t size);
+
+/** Combines `size` bytes of all ranks up a binomial tree: `join` adds those of a higher rank to those
+ * of a lower one. All ranks receive the result.
+ *
+ * \retval CS_ERR_MEMORY allocation failed
+ */
+cs_status cs_comm_fold(cs_comm *c, void *mine, int64_t size,
+                       void (*join)(void *mine, const void *other)) CS_MUST_CHECK;
 
 /** Combines the statuses of all ranks.
  *

@@ -481,10 +481,39 @@ static cs_status list_tree(FILE *list, const char *path, const folder *in, int d
 }
 /* NOLINTEND(misc-no-recursion) */
 
+/* Of the files of a pattern: the identity of their corpus (text/corpus_files.c). */
+static cs_status pattern_sha256(const char *pattern, json_t *cache, char hex[65], int64_t *bytes)
+{
+    char **path = NULL;
+    int64_t count = 0;
+    cs_sha256_state list;
+    cs_sha256_start(&list);
+    cs_status status = cs_pattern_paths(pattern, &path, &count);
+    for (int64_t i = 0; i < count && status == CS_OK; ++i) {
+        char one[65];
+        struct stat st;
+        status = stat(path[i], &st) == 0 ? cs_sha256_file(path[i], one)
+                                         : cs_fail(CS_ERR_IO, "%s: %s", path[i], strerror(errno));
+        if (status == CS_OK) status = check(path[i], one, cache);
+        if (status != CS_OK) break;
+        *bytes += st.st_size;
+        cs_sha256_add(&list, one, strlen(one));
+        cs_sha256_add(&list, "  ", 2);
+        cs_sha256_add(&list, path[i], strlen(path[i]));
+        cs_sha256_add(&list, "\n", 1);
+    }
+    cs_sha256_value(&list, hex);
+    cs_text_list_free(path, count);
+    return status;
+}
+
 cs_status cs_path_sha256(const char *path, json_t *cache, char hex[65], int64_t *bytes)
 {
     struct stat st;
     *bytes = 0;
+    if (cs_path_is_pattern(path)) {
+        return pattern_sha256(path, cache, hex, bytes);
+    }
     if (stat(path, &st) != 0) {
         const int code = errno;
         return cs_fail(CS_ERR_IO, "%s: %s%s", path, strerror(code),

@@ -62,7 +62,7 @@ cs_status cs_digest_write(const char *path, json_t *record) CS_MUST_CHECK;
 cs_status cs_digest_changed_input(const json_t *manifest, char **change) CS_MUST_CHECK;
 
 /* SHA-256 of a file, or for a directory that of the list of the names and hashes of its files in
- * byte order; *bytes receives their total size. A file of a result must match its manifest.json,
+ * byte order, or for a pattern that of the lines "SHA-256  PATH" of its files in byte order; *bytes receives their total size. A file of a result must match its manifest.json,
  * else CS_ERR_INPUT. CS_ERR_IO names a path that cannot be read, CS_ERR_INPUT folders
  * nested too deeply and links back to a parent folder. */
 cs_status cs_path_sha256(const char *path, json_t *cache, char hex[65],

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <libgen.h>
 #include <limits.h>
 #include <math.h>
@@ -161,6 +162,46 @@ cs_status cs_dir_names(const char *path, char ***name, int64_t *count)
         return CS_ERR_MEMORY;
     }
     *name = made;
+    *count = n;
+    return CS_OK;
+}
+
+bool cs_path_is_pattern(const char *path)
+{
+    return strpbrk(path, "*?[") && !cs_path_exists(path);
+}
+
+static int order_texts(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+cs_status cs_pattern_paths(const char *pattern, char ***path, int64_t *count)
+{
+    glob_t found = {0};
+    const int code = glob(pattern, GLOB_ERR | GLOB_NOSORT, NULL, &found);
+    if (code == GLOB_NOMATCH) {
+        return cs_fail(CS_ERR_INPUT, "%s: no file has such a name", pattern);
+    }
+    if (code != 0) {
+        return code == GLOB_NOSPACE
+                   ? cs_fail(CS_ERR_MEMORY, "out of memory for the files of %s", pattern)
+                   : cs_fail(CS_ERR_IO, "%s: %s", pattern, strerror(errno));
+    }
+    const int64_t n = (int64_t)found.gl_pathc;
+    char **made = cs_calloc(n, sizeof *made);
+    bool all = made != NULL;
+    for (int64_t i = 0; i < n && all; ++i) {
+        made[i] = cs_strdup(found.gl_pathv[i]);
+        all = made[i] != NULL;
+    }
+    globfree(&found);
+    if (!all) {
+        cs_text_list_free(made, n);
+        return CS_ERR_MEMORY;
+    }
+    qsort(made, (size_t)n, sizeof *made, order_texts); /* glob's order depends on the locale */
+    *path = made;
     *count = n;
     return CS_OK;
 }

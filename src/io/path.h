@@ -17,6 +17,13 @@ cs_status cs_dir_make(const char *path) CS_MUST_CHECK;
 /* The names in a directory in byte order, without those that begin with a dot. */
 cs_status cs_dir_names(const char *path, char ***name, int64_t *count) CS_MUST_CHECK;
 
+/* Whether a path is a pattern of names (*, ?, [...]), and not a name that exists. */
+bool cs_path_is_pattern(const char *path);
+
+/* The paths that match a pattern in byte order, without names that begin with a dot. CS_ERR_INPUT:
+ * nothing matches; CS_ERR_IO: a folder cannot be read. */
+cs_status cs_pattern_paths(const char *pattern, char ***path, int64_t *count) CS_MUST_CHECK;
+
 /* CS_ERR_USAGE where the path is a symbolic link. */
 cs_status cs_link_refuse(const char *path) CS_MUST_CHECK;
 

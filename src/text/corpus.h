@@ -10,6 +10,8 @@
  *   each also with .gz;
  * - a directory: a subdirectory for each class and a file for each document, or plain files
  *   without classes. Names that start with a dot are ignored;
+ * - a pattern such as `shards/part-?.jsonl.gz`: the files of lines that it matches, in
+ *   byte order of their paths, as one corpus;
  * - FILE.npy: token ids, 1-D, or 2-D with a document in each row, whose end may be padded with -1;
  * - a synthetic language: `markov:...`, `hmm:...` or `grammar:...` (text/synthetic.h);
  * - several of them except ids, separated by commas; the classes are then the sources.
@@ -38,6 +40,7 @@
 #include "text/splitter.h"
 
 /** \cond INTERNAL */
+struct cs_comm;
 struct cs_tokenizer;
 struct cs_vectors;
 /** \endcond */
@@ -199,6 +202,10 @@ typedef struct {
     int threads;
     /** Callback, or NULL. */
     const cs_progress *progress;
+    /** Processes that each read a part of the source, where cs_corpus_divides; NULL: one process.
+     * All call cs_corpus_load with the same source and options.
+     */
+    struct cs_comm *comm;
     /** Internal: only documents of this side, set for NAME:SIDE. */
     cs_document_split side;
     /** Internal: receives the documents of cs_corpus_visit. */
@@ -213,12 +220,22 @@ typedef struct {
     char *name;
     /** Path of its file or directory. */
     char *path;
-    /** SHA-256 of the file; of a directory, of the lines "SHA-256  path below it". */
+    /** SHA-256 of the file; of a directory, of the lines "SHA-256  path below it", and of a pattern,
+     * of the lines "SHA-256  path".
+     */
     char sha256[65];
     /** Number of documents. */
     int64_t documents;
     /** Number of tokens. */
     int64_t tokens;
+    /** Of one process' part of a corpus (cs_corpus_options.comm): documents of the lower ranks. Words,
+     * classes and counts of documents that are left out are those of all ranks.
+     */
+    int64_t first_document;
+    /** Of such a part: documents of all ranks; 0: this is the whole corpus. */
+    int64_t all_documents;
+    /** Of such a part: tokens of all ranks. */
+    int64_t all_tokens;
     /** documents + 1: document d has the tokens doc_ptr[d] .. doc_ptr[d+1]-1. */
     int64_t *doc_ptr;
     /** tokens: ids in 0..vocab-1. */
@@ -289,6 +306,11 @@ bool cs_corpus_joined(const char *source);
  * \retval CS_ERR_INPUT an empty name
  */
 cs_status cs_corpus_next_source(const char **at, char **source) CS_MUST_CHECK;
+
+/** Whether several processes can share the reading of a source: prepared corpora, patterns,
+ * directories of documents, and uncompressed files of lines except CSV.
+ */
+bool cs_corpus_divides(const char *source, const cs_corpus_options *options);
 
 /** Reads a corpus. A name has precedence over a file of that name (write ./wordnet for the file). A
  * named corpus that is not prepared is prepared first.

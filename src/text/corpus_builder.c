@@ -156,7 +156,7 @@ static cs_status encode(cs_corpus_builder *b, const cs_document *document)
 static int64_t number_of(const cs_corpus_builder *b, const cs_document *document)
 {
     return document->split == CS_DOCUMENT_HASHED && document->key_size == 0
-               ? b->made.documents + b->made.dropped_documents
+               ? b->made.documents + b->made.dropped_documents - b->first_number
                : -1;
 }
 
@@ -282,6 +282,9 @@ static cs_status copy_part(void *ctx, int64_t item)
         const int64_t n = at->number + part->number[d];
         to->doc_ptr[at->document + d + 1] = at->token + from->doc_ptr[d + 1];
         to->label[at->document + d] = from->label[d] < 0 ? -1 : called->label[from->label[d]];
+        if (j->b->in_parts) {
+            j->b->number[at->document + d] = part->number[d] < 0 ? -1 : n;
+        }
         to->held_out[at->document + d] =
             part->number[d] < 0 ? from->held_out[d] : cs_corpus_holds_out(o, &n, sizeof n);
     }
@@ -306,7 +309,8 @@ cs_status cs_corpus_builder_join(cs_corpus_builder *b, const cs_corpus_builder *
     }
     for (int64_t p = 0; p < parts && status == CS_OK; ++p) {
         const cs_corpus *made = &part[p].made;
-        j.place[p] = (place){c->tokens, c->documents, c->documents + c->dropped_documents};
+        j.place[p] = (place){c->tokens, c->documents,
+                             c->documents + c->dropped_documents - b->first_number};
         c->tokens += made->tokens;
         c->documents += made->documents;
         c->dropped_documents += made->dropped_documents;
@@ -318,6 +322,16 @@ cs_status cs_corpus_builder_join(cs_corpus_builder *b, const cs_corpus_builder *
         CS_FREE_FIELDS(&j.names[i], word, label);
     }
     return status;
+}
+
+void cs_corpus_builder_renumber(cs_corpus_builder *b, int64_t documents, int64_t before)
+{
+    for (int64_t d = 0; d < documents; ++d) {
+        const int64_t n = b->number[d] + before;
+        if (b->number[d] >= 0) {
+            b->made.held_out[d] = cs_corpus_holds_out(&b->options, &n, sizeof n);
+        }
+    }
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
@@ -362,6 +376,16 @@ static cs_status word_texts(const cs_word_table *table, const int32_t *ranked, i
     for (int64_t i = 0; i < kept; ++i) {
         text[from + i] = cs_word_table_text(table, ranked[i]);
         if (!text[from + i]) return CS_ERR_MEMORY;
+    }
+    return CS_OK;
+}
+
+/* The same of all words in their order. */
+static cs_status all_texts(const cs_word_table *table, int64_t from, char **text)
+{
+    for (int64_t w = 0; w < table->words; ++w) {
+        text[from + w] = cs_word_table_text(table, w);
+        if (!text[from + w]) return CS_ERR_MEMORY;
     }
     return CS_OK;
 }
@@ -468,19 +492,74 @@ static void trim(void **p, int64_t count, size_t size)
     }
 }
 
+cs_status cs_corpus_builder_give_words(cs_corpus_builder *b, const cs_word_table *words)
+{
+    cs_corpus *out = &b->made;
+    CS_AUTO_FREE int32_t *id = cs_calloc(b->words.words, sizeof *id);
+    if (!id) return CS_ERR_MEMORY;
+    for (int64_t w = 0; w < b->words.words; ++w) {
+        const int64_t start = b->words.start[w], size = b->words.start[w + 1] - start;
+        id[w] = cs_word_table_get(words, b->words.text + start, size) + 1;
+    }
+    cs_status status = renumber_all(out, b->options.threads, id);
+    if (status != CS_OK) return status;
+    out->word = cs_calloc(words->words + 1, sizeof *out->word);
+    if (!out->word) return CS_ERR_MEMORY;
+    out->vocab = words->words + 1;
+    out->word[0] = cs_strdup(unknown_word);
+    return out->word[0] ? all_texts(words, 1, out->word) : CS_ERR_MEMORY;
+}
+
+cs_status cs_corpus_builder_give_labels(cs_corpus_builder *b, const cs_word_table *labels)
+{
+    cs_corpus *out = &b->made;
+    CS_AUTO_FREE int32_t *id = cs_calloc(b->labels.words, sizeof *id);
+    out->label_name = cs_calloc(labels->words, sizeof *out->label_name);
+    if (!id || !out->label_name) return CS_ERR_MEMORY;
+    out->labels = labels->words;
+    for (int64_t w = 0; w < b->labels.words; ++w) {
+        const int64_t start = b->labels.start[w], size = b->labels.start[w + 1] - start;
+        id[w] = cs_word_table_get(labels, b->labels.text + start, size);
+    }
+    for (int64_t d = 0; d < out->documents; ++d) {
+        out->label[d] = out->label[d] < 0 ? -1 : id[out->label[d]];
+    }
+    return all_texts(labels, 0, out->label_name);
+}
+
+cs_status cs_corpus_builder_check(const cs_corpus_builder *b, int64_t documents, int64_t dropped,
+                                  int64_t skipped)
+{
+    if (documents > 0) {
+        return CS_OK;
+    }
+    return skipped > 0
+               ? cs_fail(CS_ERR_INPUT,
+                         "no documents: all %lld were skipped because they are not valid UTF-8",
+                         (long long)skipped)
+           : dropped == 0 ? cs_fail(CS_ERR_INPUT, "no documents: the input is empty")
+                          : cs_fail(CS_ERR_INPUT,
+                                    "none of the %lld documents has at least %lld tokens",
+                                    (long long)dropped, (long long)b->options.min_tokens);
+}
+
+void cs_corpus_builder_deliver(cs_corpus_builder *b, cs_corpus *out)
+{
+    cs_corpus *c = &b->made;
+    trim((void **)&c->token, c->tokens, sizeof *c->token);
+    trim((void **)&c->doc_ptr, c->documents + 1, sizeof *c->doc_ptr);
+    trim((void **)&c->label, c->documents, sizeof *c->label);
+    trim((void **)&c->held_out, c->documents, sizeof *c->held_out);
+    *out = *c;
+    *c = (cs_corpus){0};
+}
+
 cs_status cs_corpus_builder_finish(cs_corpus_builder *b, cs_corpus *out)
 {
     cs_corpus *c = &b->made;
-    if (c->documents == 0) {
-        return b->rules.documents > 0
-                   ? cs_fail(CS_ERR_INPUT,
-                             "no documents: all %lld were skipped because they are not valid UTF-8",
-                             (long long)b->rules.documents)
-               : c->dropped_documents == 0
-                   ? cs_fail(CS_ERR_INPUT, "no documents: the input is empty")
-                   : cs_fail(CS_ERR_INPUT, "none of the %lld documents has at least %lld tokens",
-                             (long long)c->dropped_documents, (long long)b->options.min_tokens);
-    }
+    cs_status status =
+        cs_corpus_builder_check(b, c->documents, c->dropped_documents, b->rules.documents);
+    if (status != CS_OK) return status;
     c->invalid_bytes = b->rules.bytes;
     c->invalid_documents = b->rules.documents;
     if (b->options.take) {
@@ -489,16 +568,10 @@ cs_status cs_corpus_builder_finish(cs_corpus_builder *b, cs_corpus *out)
                            .read = c->read};
         return CS_OK;
     }
-    cs_status status = b->options.encoder ? CS_OK : rank_words(b);
+    status = b->options.encoder ? CS_OK : rank_words(b);
     if (status == CS_OK) status = rank_labels(b);
     if (status == CS_OK && b->options.encoder)
         status = cs_corpus_take_vocabulary(b->options.encoder, c);
-    if (status != CS_OK) return status;
-    trim((void **)&c->token, c->tokens, sizeof *c->token);
-    trim((void **)&c->doc_ptr, c->documents + 1, sizeof *c->doc_ptr);
-    trim((void **)&c->label, c->documents, sizeof *c->label);
-    trim((void **)&c->held_out, c->documents, sizeof *c->held_out);
-    *out = *c;
-    *c = (cs_corpus){0};
-    return CS_OK;
+    if (status == CS_OK) cs_corpus_builder_deliver(b, out);
+    return status;
 }

@@ -34,7 +34,8 @@ typedef struct {
     /* in parts: by document, its number among the documents without key of the part, or -1 */
     int64_t *number;
     int64_t number_capacity;
-    bool in_parts;       /* its documents are for cs_corpus_builder_join */
+    bool in_parts;        /* `number` is kept: cs_corpus_builder_join, _renumber */
+    int64_t first_number; /* documents, dropped ones included, before those of the present file */
     bool in_order;       /* ids are final: the vocabulary was put into `words` before */
     cs_text_rules rules; /* counts of invalid text */
     cs_refused refused;  /* used if the options have none */
@@ -75,6 +76,24 @@ cs_status cs_corpus_builder_join(cs_corpus_builder *builder, const cs_corpus_bui
  * tokens. */
 cs_status cs_corpus_take_vocabulary(const cs_tokenizer *encoder, cs_corpus *corpus) CS_MUST_CHECK;
 
+/* Their own numbers are known: `before` is added to those of the first `documents` documents, which
+ * `in_parts` has kept. */
+void cs_corpus_builder_renumber(cs_corpus_builder *builder, int64_t documents, int64_t before);
+
+/* CS_ERR_INPUT when there is no document; `documents`, `dropped` and `skipped` (invalid) ones. */
+cs_status cs_corpus_builder_check(const cs_corpus_builder *builder, int64_t documents,
+                                  int64_t dropped, int64_t skipped) CS_MUST_CHECK;
+
+/* In place of the ranking: the vocabulary and the classes are those of the tables, in their order.
+ * Words past it, and a literal <unk> in the text, become 0. */
+cs_status cs_corpus_builder_give_words(cs_corpus_builder *builder,
+                                       const cs_word_table *words) CS_MUST_CHECK;
+cs_status cs_corpus_builder_give_labels(cs_corpus_builder *builder,
+                                        const cs_word_table *labels) CS_MUST_CHECK;
+
+/* Moves the arrays, ranked, into *out. */
+void cs_corpus_builder_deliver(cs_corpus_builder *builder, cs_corpus *out);
+
 /* Ranks words and classes and moves the arrays into *out (name, path and sha256 are left to the
  * caller). CS_ERR_INPUT when no document is left. */
 cs_status cs_corpus_builder_finish(cs_corpus_builder *builder, cs_corpus *out) CS_MUST_CHECK;
@@ -82,12 +101,24 @@ void cs_corpus_builder_free(cs_corpus_builder *builder);
 
 /* --- readers --- */
 
+/* A file of lines, or the lines whose first bytes are at from..to-1 of an uncompressed one. */
+typedef struct {
+    const char *path;
+    cs_text_format format; /* not AUTO */
+    bool prepared;
+    int64_t from, to;  /* to 0: the whole file */
+    cs_columns *found; /* of this file: zeros, or found by an earlier range */
+} cs_text_lines;
+
+/* Adds their documents. A file that is refused is only noted (cs_refused_status). sha256: of a whole
+ * file; left as it is for a range. */
+cs_status cs_corpus_add_lines(const cs_text_lines *lines, cs_corpus_builder *builder,
+                              char sha256[65]) CS_MUST_CHECK;
+
 /* A file of lines of that format (not AUTO), or the output of the scripts in data/
  * (docs/reference/corpora.md, "Prepared corpora"). */
 cs_status cs_corpus_read_lines(const char *path, cs_text_format format, bool prepared,
                                const cs_corpus_options *options, cs_corpus *out) CS_MUST_CHECK;
-cs_status cs_corpus_read_directory(const char *path, const cs_corpus_options *options,
-                                   cs_corpus *out) CS_MUST_CHECK;
 cs_status cs_corpus_read_npy(const char *path, const cs_corpus_options *options,
                              cs_corpus *out) CS_MUST_CHECK;
 

@@ -19,7 +19,7 @@
 #include "io/number.h"
 #include "io/prepared.h"
 #include "io/share.h"
-#include "text/corpus_builder_private.h"
+#include "text/corpus_files_private.h"
 #include "text/synthetic.h"
 
 static const cs_corpus_source source_table[] = {
@@ -191,21 +191,12 @@ static cs_status corpus_unknown(const char *source)
                    cs_path_hint(source, &hint));
 }
 
-static cs_status read_path(const char *path, const cs_corpus_options *options, cs_corpus *out)
+/* The format of the lines of a file. */
+static cs_status lines_of(const char *path, const cs_corpus_options *options, cs_text_format *out)
 {
-    if (cs_path_is_dir(path)) {
-        return cs_corpus_read_directory(path, options, out);
-    }
-    if (!cs_path_exists(path)) {
-        return corpus_unknown(path);
-    }
-    if (cs_npy_named(path)) {
-        return cs_corpus_read_npy(path, options, out);
-    }
-    const cs_text_format format =
-        options->format == CS_FORMAT_AUTO ? format_of(path) : options->format;
-    if (format != CS_FORMAT_AUTO) {
-        return cs_corpus_read_lines(path, format, false, options, out);
+    *out = options->format == CS_FORMAT_AUTO ? format_of(path) : options->format;
+    if (*out != CS_FORMAT_AUTO) {
+        return CS_OK;
     }
     char first = 0;
     int64_t got = 0;
@@ -217,6 +208,87 @@ static cs_status read_path(const char *path, const cs_corpus_options *options, c
         "%s: not a directory, .tsv, .csv, .txt, .jsonl (each also with .gz) or .npy, nor "
         "pictures as IDX of bytes, .bin of CIFAR-10 or .npz; %s",
         path, packed ? "unpack it first" : "for other file names give --format");
+}
+
+static cs_status list_pattern(const char *pattern, const cs_corpus_options *options,
+                              cs_corpus_files *out)
+{
+    char **path = NULL;
+    int64_t count = 0;
+    cs_status status = cs_pattern_paths(pattern, &path, &count);
+    for (int64_t i = 0; i < count && status == CS_OK; ++i) {
+        cs_text_format format = CS_FORMAT_AUTO;
+        status = lines_of(path[i], options, &format);
+        if (status == CS_OK)
+            status = cs_corpus_files_add_lines(out, path[i], format, false, options);
+    }
+    cs_text_list_free(path, count);
+    return status;
+}
+
+/* A source of files; `prepared`: the file of a named corpus. */
+static cs_status read_files(const char *path, bool prepared, const cs_corpus_options *options,
+                            cs_corpus *out)
+{
+    CS_AUTO(cs_corpus_files) files = {0};
+    cs_text_format format = CS_FORMAT_TSV;
+    cs_status status = CS_OK;
+    if (!prepared && cs_path_is_pattern(path)) {
+        status = list_pattern(path, options, &files);
+    } else if (!prepared && cs_path_is_dir(path)) {
+        status = cs_corpus_files_of_directory(path, &files);
+    } else {
+        files.alone = true;
+        if (!prepared) status = lines_of(path, options, &format);
+        if (status == CS_OK)
+            status = cs_corpus_files_add_lines(&files, path, format, prepared, options);
+    }
+    if (options->comm) {
+        status = cs_comm_agree(options->comm, status);
+    }
+    return status == CS_OK ? cs_corpus_files_read(path, &files, options, options->comm, out)
+                           : status;
+}
+
+static cs_status read_path(const char *path, const cs_corpus_options *options, cs_corpus *out)
+{
+    if (cs_path_is_dir(path) || cs_path_is_pattern(path)) {
+        return read_files(path, false, options, out);
+    }
+    if (!cs_path_exists(path)) {
+        return corpus_unknown(path);
+    }
+    if (cs_npy_named(path)) {
+        return cs_corpus_read_npy(path, options, out);
+    }
+    cs_text_format format = CS_FORMAT_AUTO;
+    cs_status status = lines_of(path, options, &format);
+    if (status == CS_OK && options->comm && cs_corpus_divides(path, options))
+        return read_files(path, false, options, out);
+    return status == CS_OK ? cs_corpus_read_lines(path, format, false, options, out) : status;
+}
+
+bool cs_corpus_divides(const char *source, const cs_corpus_options *options)
+{
+    const char *side = NULL;
+    if (cs_corpus_named(source, &side)) {
+        return true;
+    }
+    if (cs_synthetic_named(source) || cs_corpus_joined(source) || cs_npy_named(source)) {
+        return false;
+    }
+    if (cs_path_is_dir(source) || cs_path_is_pattern(source)) {
+        return true;
+    }
+    CS_AUTO(cs_corpus_files) files = {0};
+    const cs_text_format format =
+        options->format == CS_FORMAT_AUTO ? format_of(source) : options->format;
+    const cs_status status =
+        format != CS_FORMAT_AUTO
+            ? cs_corpus_files_add_lines(&files, source, format, false, options)
+            : CS_ERR_INPUT;
+    if (status != CS_OK) cs_reason_clear(); /* the reader reports it */
+    return status == CS_OK && files.file[0].divisible;
 }
 
 /* --- several sources as one corpus ------------------------------------------------------------ */
@@ -313,7 +385,9 @@ cs_status cs_corpus_load(const char *source, const cs_corpus_options *options, c
         name = cs_strdup(source);
         status = name ? ready(known->name, &path) : CS_ERR_MEMORY;
         if (status == CS_OK)
-            status = cs_corpus_read_lines(path, CS_FORMAT_TSV, true, &resolved, &made);
+            status = resolved.comm
+                         ? read_files(path, true, &resolved, &made)
+                         : cs_corpus_read_lines(path, CS_FORMAT_TSV, true, &resolved, &made);
     } else {
         const bool language = cs_synthetic_named(source), list = cs_corpus_joined(source);
         name = language || list ? cs_strdup(source) : base_name(source);

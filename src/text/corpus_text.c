@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
+#include "io/file.h"
 #include "io/json.h"
 #include "io/table.h"
 #include "text/columns_private.h"
@@ -471,7 +472,26 @@ static cs_status read_csv(reader *r, cs_corpus_builder *builder, cs_columns *fou
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-static cs_status read_text(reader *r, cs_text_format format, bool prepared, cs_text_file *file,
+/* The columns that the first line of a file names, for a range that does not begin with it. */
+static cs_status read_first_line(reader *r, cs_columns *found)
+{
+    enum { HEAD = 1 << 16 };
+    int64_t got = 0;
+    CS_AUTO_FREE char *head = cs_alloc(HEAD, 1);
+    cs_status status = head ? cs_file_head(r->path, head, HEAD, &got) : CS_ERR_MEMORY;
+    if (status != CS_OK) return status;
+    reader first = *r;
+    first.begin = first.at = head;
+    first.text = head;
+    first.end = head + got;
+    if (got >= 3 && memcmp(head, "\xEF\xBB\xBF", 3) == 0) first.at += 3;
+    status = read_header(&first, found);
+    r->columns = first.columns;
+    found->headers = 0; /* counted where it is skipped */
+    return status;
+}
+
+static cs_status read_text(reader *r, const cs_text_lines *l, cs_text_file *file,
                            cs_corpus_builder *builder)
 {
     static const document_of documents[] = {[CS_FORMAT_TEXT] = text_document,
@@ -479,12 +499,17 @@ static cs_status read_text(reader *r, cs_text_format format, bool prepared, cs_t
                                             [CS_FORMAT_SPACE] = spaced_document,
                                             [CS_FORMAT_JSONL] = json_document};
     static const tsv_columns of_prepared = {.key = 1, .label = 2, .split = 3, .text = 4};
-    cs_columns *found = &builder->made.read;
     cs_status status = CS_OK;
     r->columns = of_prepared;
-    if (format == CS_FORMAT_CSV) return read_csv(r, builder, found);
-    if (format == CS_FORMAT_TSV && !prepared) status = read_header(r, found);
-    return status == CS_OK ? read_all(r, documents[format], file, builder) : status;
+    if (l->format == CS_FORMAT_CSV) return read_csv(r, builder, l->found);
+    if (l->format == CS_FORMAT_TSV && !l->prepared) {
+        if (l->found->columns > 0) {
+            r->columns = columns_to_read(l->found);
+        } else {
+            status = l->from > 0 ? read_first_line(r, l->found) : read_header(r, l->found);
+        }
+    }
+    return status == CS_OK ? read_all(r, documents[l->format], file, builder) : status;
 }
 
 /* Whether lines seem to end with carriage returns alone, as on old computers. */
@@ -493,32 +518,50 @@ static bool returns_alone(const char *text, int64_t size)
     return size > 1 && !memchr(text, '\n', (size_t)size) && memchr(text, '\r', (size_t)size - 1);
 }
 
+cs_status cs_corpus_add_lines(const cs_text_lines *l, cs_corpus_builder *builder,
+                              char sha256[65])
+{
+    const cs_corpus_options *options = &builder->options;
+    const bool whole = l->format == CS_FORMAT_TEXT && options->whole_file, part = l->to > 0;
+    CS_AUTO(cs_text_file) file = {0};
+    CS_AUTO(reader)
+    r = {.path = l->path,
+         .options = options,
+         .rules = &builder->rules,
+         .progress = options->progress};
+    builder->rules.hash_later = l->format != CS_FORMAT_CSV; /* which is unquoted in place */
+    cs_status status = part ? cs_text_read_range(l->path, l->from, l->to, &builder->rules, &file)
+                            : cs_text_read(l->path, &builder->rules, &file);
+    if (status != CS_OK || !file.text) return status; /* refused files are reported at the end */
+    r.text = r.begin = r.at = file.text;
+    r.end = file.text + file.size;
+    if (!whole) {
+        status = read_text(&r, l, &file, builder);
+        l->found->returns += l->from == 0 && returns_alone(file.text, file.size);
+    } else if (file.size > 0 && cs_text_keeps(&builder->rules, file.text, file.size)) {
+        cs_document all = {.text = file.text, .size = file.size};
+        status = cs_corpus_builder_add(builder, &all);
+    }
+    if (l->from > 0 && status == CS_ERR_INPUT)
+        status = cs_blame(status, "lines counted from byte %lld", (long long)l->from);
+    if (status == CS_OK && !part) {
+        cs_text_hash(&file);
+        memcpy(sha256, file.sha256, sizeof file.sha256);
+    }
+    return status;
+}
+
 cs_status cs_corpus_read_lines(const char *path, cs_text_format format, bool prepared,
                                const cs_corpus_options *options, cs_corpus *out)
 {
-    const bool whole = format == CS_FORMAT_TEXT && options->whole_file;
+    char sha256[65] = "";
     CS_AUTO(cs_corpus_builder) builder = {0};
     cs_corpus_builder_init(&builder, options);
-    CS_AUTO(cs_text_file) file = {0};
-    CS_AUTO(reader)
-    r = {.path = path, .options = options, .rules = &builder.rules, .progress = options->progress};
-    builder.rules.hash_later = format != CS_FORMAT_CSV; /* which is unquoted in place */
-    cs_status status = cs_text_read(path, &builder.rules, &file);
+    const cs_text_lines lines = {
+        .path = path, .format = format, .prepared = prepared, .found = &builder.made.read};
+    cs_status status = cs_corpus_add_lines(&lines, &builder, sha256);
     if (status == CS_OK) status = cs_refused_status(builder.rules.refused);
-    r.text = r.begin = r.at = file.text;
-    r.end = file.text ? file.text + file.size : NULL;
-    if (status == CS_OK && !whole) {
-        status = read_text(&r, format, prepared, &file, &builder);
-        builder.made.read.returns = returns_alone(file.text, file.size);
-    } else if (status == CS_OK && file.size > 0 &&
-               cs_text_keeps(&builder.rules, file.text, file.size)) {
-        cs_document all = {.text = file.text, .size = file.size};
-        status = cs_corpus_builder_add(&builder, &all);
-    }
     if (status == CS_OK) status = cs_blame(cs_corpus_builder_finish(&builder, out), "%s", path);
-    if (status == CS_OK) {
-        cs_text_hash(&file);
-        memcpy(out->sha256, file.sha256, sizeof out->sha256);
-    }
+    if (status == CS_OK) memcpy(out->sha256, sha256, sizeof out->sha256);
     return status;
 }

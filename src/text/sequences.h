@@ -18,6 +18,8 @@
 typedef struct {
     /** Number of sequences. */
     int64_t count;
+    /** Of one process' part of a corpus: the sequences of the lower ranks, 0 otherwise. */
+    int64_t first;
     /** count: index of the first token in cs_corpus.token. */
     int64_t *start;
     /** count: number of tokens. */

@@ -4,10 +4,12 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "io/file.h"
 #include "io/gzip.h"
 #include "text/utf8_private.h"
 
@@ -194,6 +196,62 @@ cs_status cs_text_read(const char *path, cs_text_rules *rules, cs_text_file *out
     return CS_OK;
 done:
     cs_text_file_free(&file);
+    if (status == CS_OK) *out = file;
+    return status;
+}
+
+/* The offset behind the first line feed at `at` or later; `size` if there is none before `most`. */
+static cs_status line_after(int fd, const char *path, int64_t at, int64_t most, int64_t size,
+                            int64_t *out)
+{
+    enum { BUFFER = 1 << 16 };
+    CS_AUTO_FREE char *buffer = cs_alloc(BUFFER, 1);
+    cs_status status = buffer ? CS_OK : CS_ERR_MEMORY;
+    *out = size;
+    while (status == CS_OK && at < most) {
+        const int64_t count = most - at < BUFFER ? most - at : BUFFER;
+        status = cs_file_read_at(fd, path, at, count, buffer);
+        const char *found = status == CS_OK ? memchr(buffer, '\n', (size_t)count) : NULL;
+        if (found) {
+            *out = at + (found - buffer) + 1;
+            break;
+        }
+        at += count;
+    }
+    return status;
+}
+
+cs_status cs_text_read_range(const char *path, int64_t from, int64_t to, cs_text_rules *rules,
+                             cs_text_file *out)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    cs_text_file file = {0};
+    int fd = -1;
+    int64_t size = 0, begin = 0, end = 0;
+    bool refused = false;
+    cs_status status = cs_file_open(path, &fd, &size);
+    to = to < size ? to : size;
+    end = size;
+    if (status == CS_OK && from > 0) status = line_after(fd, path, from - 1, to, to, &begin);
+    if (status == CS_OK && to < size && begin < to)
+        status = line_after(fd, path, to - 1, size, size, &end);
+    end = begin < to ? end : begin;
+    if (status == CS_OK && !(file.bytes = cs_alloc(end - begin + 1, 1))) status = CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_file_read_at(fd, path, begin, end - begin, file.bytes);
+    if (fd >= 0) (void)close(fd);
+    if (status == CS_OK) {
+        file.size = end - begin;
+        file.bytes[file.size] = '\0';
+        status = admit(path, rules, &file.bytes, &file.size, &refused);
+    }
+    if (status != CS_OK || refused) {
+        cs_text_file_free(&file);
+    } else {
+        const int64_t skip =
+            begin == 0 && file.size >= 3 && memcmp(file.bytes, mark, 3) == 0 ? 3 : 0;
+        file.text = file.bytes + skip;
+        file.size -= skip;
+    }
     if (status == CS_OK) *out = file;
     return status;
 }

@@ -29,6 +29,11 @@ typedef struct {
  * Git LFS pointer, damaged gzip, text that does not fit in half of the free memory. */
 cs_status cs_text_read(const char *path, cs_text_rules *rules, cs_text_file *out) CS_MUST_CHECK;
 
+/* Reads the lines of an uncompressed file whose first bytes are at from..to-1, without its checksum;
+ * the same rules. *out has no bytes where no line begins there. */
+cs_status cs_text_read_range(const char *path, int64_t from, int64_t to, cs_text_rules *rules,
+                             cs_text_file *out) CS_MUST_CHECK;
+
 /* Computes the checksum that was deferred, concurrently with reading. */
 void cs_text_hash(cs_text_file *file);
 void cs_text_file_free(cs_text_file *file);

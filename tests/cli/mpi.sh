@@ -1,4 +1,5 @@
 # --mpi: the same values and matrices as one process, and ranks that fail.
+shards=$PWD/tests/same_shards.py
 . tests/cli/lib.sh
 
 plugin=$(dirname "$COSPEC")/cospec-mpi.so
@@ -154,19 +155,90 @@ test_resume() {
     exits 0 ranks 2 svd m --mpi -k 5 -o d --resume && [ -f d/manifest.json ]
 }
 
+# same_store ONE MANY: the arrays of the shards of MANY, one after the other, are those of ONE.
+same_store() {
+    cmp -s $1/matrix.json $2/matrix.json && cmp -s $1/vocab.txt $2/vocab.txt && { [ ! -f $1/col_labels.npz ] || cmp -s $1/col_labels.npz $2/col_labels.npz; } || { why="matrix.json, vocab.txt or col_labels.npz"; return 1; }
+    python3 "$shards" $1 $2 > differ || { why=$(cat differ); return 1; }
+}
+
 test_cooc_is_that_of_one_process() {
     small_corpus c.tsv
-    for what in "ar --context nearest:2" "ar --context each:3" "masked --mask-ratio 0.3 --context each:5" "masked --unmasked 2 --max-length 4 --stride 1"; do
+    for what in "ar --context nearest:2" "ar --context each:3" "ar --context unique" "masked --mask-ratio 0.3 --context each:5" "masked --unmasked 2 --max-length 4 --stride 1"; do
         # shellcheck disable=SC2086
         exits 0 "$COSPEC" cooc --corpus c.tsv --objective $what --force -o one || return 1
         for r in 1 2 3 4; do
             # shellcheck disable=SC2086
             exits 0 ranks $r cooc --corpus c.tsv --objective $what --mpi --force -o many || return 1
-            for f in matrix.npz rows.npz row_labels.npz col_labels.npz; do
-                cmp -s one/$f many/$f || { fail "$what: $f of $r ranks differs"; return 1; }
-            done
+            same_store one many || { fail "$what, $r ranks: $why"; return 1; }
         done
     done
+}
+
+# Shards of text: compressed or not, one of them larger than a rank's share.
+test_cooc_of_a_sharded_corpus() {
+    awk 'BEGIN { srand(3); for (f = 0; f < 5; ++f) for (i = 0; i < 20 * f * f * f + 2; ++i) {
+        s = ""; for (k = int(rand() * 20) + 2; k; --k) s = s " w" int(exp(rand() * 5))
+        printf "{\"text\": \"%s\", \"label\": \"c%d\"}\n", s, rand() * 3 > "s-" f ".jsonl" } }'
+    gzip s-2.jsonl
+    for what in "ar --context nearest:2" "masked --mask-ratio 0.3 --context each:5" "masked --mask-ratio 0.3 --context unique --max-length 8" "ar --context document" "masked --max-length 9 --context all --draws 2"; do
+        # shellcheck disable=SC2086
+        exits 0 "$COSPEC" cooc --corpus 's-*.jsonl*' --tokenizer whitespace --vocab 60 --objective $what --force -o one || return 1
+        for r in 2 4; do
+            # shellcheck disable=SC2086
+            exits 0 ranks $r cooc --corpus 's-*.jsonl*' --tokenizer whitespace --vocab 60 --objective $what --mpi --force -o many || return 1
+            same_store one many || { fail "$what, $r ranks: $why"; return 1; }
+        done
+    done
+    [ "$(grep -c 'corpus-0000.-of-00004' many/matrix.index.json)" = 4 ] || { fail "the corpus is not in 4 parts"; return 1; }
+    exits 0 "$COSPEC" cooc --corpus 's-*.jsonl*' --objective ar --context nearest:2 --dry-run --json && mv out one.json || return 1
+    exits 0 ranks 3 cooc --corpus 's-*.jsonl*' --objective ar --context nearest:2 --mpi --dry-run --json || return 1
+    for key in contributions rows nonzeros documents tokens matrix_bytes stored_bytes; do
+        near "$(number $key out)" "$(number $key one.json)" 1e-12 || { fail "--dry-run: $key $(number $key out), not $(number $key one.json)"; return 1; }
+    done
+    exits 2 ranks 2 cooc --corpus 's-*.jsonl*' --objective ar --context nearest:2 --mpi --mtx -o l && says "leave --mpi out"
+}
+
+# A rank that cannot write its shard: the files of the others stay, and --resume makes what is missing or half written.
+test_stored_rows_outlive_a_failure() {
+    small_corpus c.tsv
+    build="cooc --corpus c.tsv --objective ar --mpi -o many"
+    exits 0 "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:2 -o one || return 1
+    mkdir -p many/matrix-00002-of-00003.npz
+    # shellcheck disable=SC2086
+    exits 3 ranks 3 $build --context nearest:2 --force && says "matrix-00002-of-00003.npz" || return 1
+    [ -f many/rank-00001-of-00003.bin ] && [ -f many/rank-00003-of-00003.bin ] && [ ! -f many/rank-00002-of-00003.bin ] && [ ! -f many/matrix.json ] || { fail "left: $(ls many)"; return 1; }
+    rmdir many/matrix-00002-of-00003.npz
+    # shellcheck disable=SC2086
+    exits 2 ranks 3 $build --context nearest:2 && says "give --resume to continue it" || return 1
+    # shellcheck disable=SC2086
+    exits 2 ranks 3 $build --context nearest:1 --resume && says "another corpus or another number of processes" || return 1
+    head -c 100 many/rows-00003-of-00003.npz > half && mv half many/rows-00003-of-00003.npz
+    touch -d 2001-01-01 many/matrix-0000[13]-of-00003.npz
+    # shellcheck disable=SC2086
+    exits 0 ranks 3 $build --context nearest:2 --resume && same_store one many || { fail "${why:-differs}"; return 1; }
+    [ "$(date -r many/matrix-00001-of-00003.npz +%Y)" = 2001 ] || { fail "whole rows were written again"; return 1; }
+    [ "$(date -r many/matrix-00003-of-00003.npz +%Y)" != 2001 ] || { fail "half-written rows were kept"; return 1; }
+    [ -z "$(ls many/rank-* 2>/dev/null)" ] || fail "left: $(ls many)"
+}
+
+# kill -9 of a rank while it counts, and once more after --resume.
+test_a_killed_rank_and_resume() {
+    awk 'BEGIN { srand(4); for (i = 0; i < 40000; ++i) { for (k = 0; k < 30; ++k) printf "w%d ", int(exp(rand() * 9)); print "" } }' > t.txt
+    build="cooc --corpus t.txt --tokenizer whitespace --vocab 2000 --objective ar --context nearest:3 --threads 1"
+    # shellcheck disable=SC2086
+    exits 0 "$COSPEC" $build -o one || return 1
+    printf '#!/bin/sh\nif [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then echo $$ > pid; fi\nexec "$@"\n' > each
+    chmod +x each
+    # shellcheck disable=SC2086
+    timeout -k 5 120 mpirun --oversubscribe -n 3 ./each "$COSPEC" $build --mpi -o many > out 2> err &
+    group=$!
+    i=0
+    while [ $i -lt 300 ] && { [ ! -s pid ] || ! grep -q cospec "/proc/$(cat pid)/comm" 2>/dev/null; }; do i=$((i + 1)); sleep 0.1; done
+    kill -9 "$(cat pid)" 2>/dev/null || { fail "the run was over: $(head -c 300 err)"; return 1; }
+    wait $group && { fail "exit code 0"; return 1; }
+    [ ! -f many/matrix.json ] || { fail "a matrix without a rank"; return 1; }
+    # shellcheck disable=SC2086
+    exits 0 ranks 3 $build --mpi -o many --resume && same_store one many || fail "${why:-differs}"
 }
 
 test_bad_input() {
@@ -179,7 +251,6 @@ test_bad_input() {
     done
     matrix || return 1
     exits 2 ranks 2 svd m --mpi --solver lapack && says "works in a single process" || return 1
-    exits 2 ranks 2 cooc --corpus c.tsv --objective ar --context nearest:2 --mpi --dry-run && says "leave --mpi out" || return 1
     exits 2 ranks 2 svd m --mpi --device cuda && says "leave --mpi out" || return 1
     exits 2 ranks 2 cooc --corpus c.tsv --objective masked --unmasked 4 --draws 1,4 --mpi -o l && says "leave --mpi out"
 }
@@ -228,7 +299,7 @@ elif ! command -v mpirun > /dev/null; then
 elif ! ranks 2 svd --help > /dev/null 2> "$work/why"; then
     skip mpi "mpirun cannot start two processes here: $(head -c 200 "$work/why" | tr '\n' ' ')"
 else
-    for t in without_mpi svd_is_that_of_one_process unfinished_results_are_printed_whole certificates_are_those_of_one_process any_size files after_ones start dry_run resume cooc_is_that_of_one_process bad_input one_rank_cannot_read a_killed_rank_ends_all; do
+    for t in without_mpi svd_is_that_of_one_process unfinished_results_are_printed_whole certificates_are_those_of_one_process any_size files after_ones start dry_run resume cooc_is_that_of_one_process cooc_of_a_sharded_corpus stored_rows_outlive_a_failure a_killed_rank_and_resume bad_input one_rank_cannot_read a_killed_rank_ends_all; do
         check $t
     done
 fi
