@@ -21,7 +21,7 @@
 #include "io/file.h"
 #include "io/run_id.h"
 
-/* What a rank has stored. */
+/* The record of the shards that a rank has stored. */
 typedef struct {
     cs_hash128 build; /* its identity */
     int64_t shards, first, all;
