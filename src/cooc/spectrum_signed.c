@@ -17,6 +17,7 @@
 #include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
+#include "base/threads.h"
 #include "base/vector_ops.h"
 #include "cooc/spectrum_stages_private.h"
 
@@ -132,6 +133,7 @@ static cs_status basis_of(const cs_spectrum *s, const cs_spectrum_options *o, do
     int64_t count = 0;
     for (int64_t j = 0; status == CS_OK && j < 2 * s->k && count < most; ++j) {
         double *y = b.data + count * b.ld;
+        status = cs_interrupt_check();
         const cs_dense *from = j < s->k ? &s->v : &s->u;
         const double *x = from->data + (j % s->k) * from->ld;
         cs_fill(b.rows, 0, y);
