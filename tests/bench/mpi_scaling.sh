@@ -34,7 +34,7 @@ run() { # run NAME RANKS COMMAND...
     done
     wall=$(sort -n walls | sed -n 2p | awk '{ printf "%.2f", $1 / 1e9 }')
     rows=$(sed -n 's/^ *"rows": *\([0-9]*\),.*/\1/p' out.json | head -1) nnz=$(sed -n 's/^ *"nonzeros": *\([0-9]*\),.*/\1/p' out.json | head -1)
-    sed -n "s/^.* machine; \(.*\) MB sent in \(.*\) messages; \(.*\) processor seconds, and \(.*\) in messages; one rank: at most \(.*\) processor seconds, \(.*\) MB of memory/$name,$ranks,$rows,$nnz,\1,$wall,\2,\3/p" err
+    sed -n "s/^.* machine; \(.*\) MB sent in \(.*\) messages; \(.*\) processor seconds, and \(.*\) in messages; one rank: at most \(.*\) processor seconds, \(.*\) MB of memory/$name,$ranks,$rows,$nnz,\1,$wall,\3,\4/p" err
 }
 
 echo what,ranks,rows,nonzeros,mb_sent,wall_seconds,seconds,seconds_in_messages
