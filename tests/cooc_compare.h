@@ -19,7 +19,7 @@ typedef struct {
     const cs_corpus *corpus;
     cs_cooc_options options;
     cs_cooc *result;
-    bool parts; /* each rank has a part of the corpus, not the whole */
+    bool parts;                   /* each rank has a part of the corpus, not the whole */
     int64_t sent[8], messages[8]; /* by rank */
 } build_job;
 

@@ -24,7 +24,8 @@ TEST(builds_are_those_of_one_process)
     CS_AUTO(cs_corpus) corpus = small_corpus(600, length, 200, 3, 5);
     for (size_t t = 0; t < sizeof kinds / sizeof *kinds; ++t) {
         cs_cooc one = {0}, all[MOST_RANKS] = {0};
-        build_job job = {.corpus = &corpus, .options = {.threads = 1, .memory_budget = 1 << 20}, .result = all};
+        build_job job = {
+            .corpus = &corpus, .options = {.threads = 1, .memory_budget = 1 << 20}, .result = all};
         job.options.max_length = kinds[t].max_length;
         job.options.stride = kinds[t].stride;
         job.options.draws = kinds[t].draws;
@@ -95,7 +96,8 @@ TEST(ranks_without_rows)
         int64_t length[] = {3, 2};
         CS_AUTO(cs_corpus) corpus = small_corpus(2, length, 2, labels, 5);
         cs_cooc one = {0}, all[MOST_RANKS] = {0};
-        build_job job = {.corpus = &corpus, .options = {.threads = 2, .memory_budget = 1 << 20}, .result = all};
+        build_job job = {
+            .corpus = &corpus, .options = {.threads = 2, .memory_budget = 1 << 20}, .result = all};
         cs_status status[MOST_RANKS];
         char reason[MOST_RANKS][1024];
         OK(cs_objective_parse("ar", &job.options.objective));
@@ -137,7 +139,8 @@ TEST(a_build_that_cannot_be_fails_on_all_ranks)
     int64_t length[] = {1, 1, 1};
     CS_AUTO(cs_corpus) corpus = small_corpus(3, length, 4, 0, 5);
     cs_cooc all[MOST_RANKS] = {0};
-    build_job job = {.corpus = &corpus, .options = {.threads = 1, .memory_budget = 1 << 20}, .result = all};
+    build_job job = {
+        .corpus = &corpus, .options = {.threads = 1, .memory_budget = 1 << 20}, .result = all};
     cs_status status[MOST_RANKS];
     char reason[MOST_RANKS][1024];
     OK(cs_objective_parse("ar", &job.options.objective));

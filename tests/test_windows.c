@@ -375,7 +375,9 @@ TEST(windows_that_round_to_nothing_are_dropped)
     CS_AUTO(cs_corpus) corpus = small_corpus(400, length, 30, 2, 5);
     for (int i = 0; i < 4; ++i) {
         CS_AUTO(cs_cooc) by_row = {0}, by_record = {0};
-        build_job job = {.corpus = &corpus, .options = {.threads = 2, .weight_by_document = i / 2}, .result = &by_record};
+        build_job job = {.corpus = &corpus,
+                         .options = {.threads = 2, .weight_by_document = i / 2},
+                         .result = &by_record};
         char reason[1][1024];
         cs_status status[1];
         OK(cs_objective_parse("bernoulli-masked:mask-ratio=0.99999999999999989,empty-prefix=shared",

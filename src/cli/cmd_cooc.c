@@ -144,9 +144,8 @@ static void note_built(const cs_args *args, const char *dir, const cs_cooc *cooc
         (void)snprintf(merged, sizeof merged, ", merged from %lld runs on disk",
                        (long long)cooc->runs);
     cs_output_note(args, "%s%s%lld x %lld, %lld nonzeros from %lld sequences%s", dir ? dir : "",
-                   dir ? ": " : "", (long long)cooc->all_rows,
-                   (long long)cooc->matrix.a.cols, (long long)cooc->all_nonzeros,
-                   (long long)cooc->sequences, merged);
+                   dir ? ": " : "", (long long)cooc->all_rows, (long long)cooc->matrix.a.cols,
+                   (long long)cooc->all_nonzeros, (long long)cooc->sequences, merged);
     if (cooc->skipped_sequences > 0) {
         cs_output_note(args, "left out %lld sequences too short for the objective",
                        (long long)cooc->skipped_sequences);
@@ -316,8 +315,7 @@ static cs_status claim_all(cs_args *args, bool list)
 }
 
 /* Each rank its rows, in shards; a lone rank as one process. */
-static cs_status build_in_shards(cs_args *args, cs_cooc_prepared *p, const char *dir,
-                                 cs_cooc *cooc)
+static cs_status build_in_shards(cs_args *args, cs_cooc_prepared *p, const char *dir, cs_cooc *cooc)
 {
     const bool force = cs_args_flag(args, "force"), resume = cs_args_flag(args, "resume");
     CS_AUTO(cs_ranks_store) *store = NULL;
@@ -326,8 +324,7 @@ static cs_status build_in_shards(cs_args *args, cs_cooc_prepared *p, const char 
     p->options.stored = cs_ranks_store_rows(store);
     if (p->options.stored) cs_output_note(args, "%s: the rows of rank 0 are kept", dir);
     status = cs_cooc_build_prepared(p, cooc);
-    if (status == CS_OK)
-        status = cs_cooc_write_ranks(store, p->corpus, cooc, force || resume);
+    if (status == CS_OK) status = cs_cooc_write_ranks(store, p->corpus, cooc, force || resume);
     p->options.stored = NULL;
     return status;
 }
@@ -395,7 +392,8 @@ static cs_status begin(cs_args *args, const cs_plan_file *file, const cs_cooc_op
                        int64_t lists)
 {
     if (options->comm && options->comm->ranks > 1) {
-        cs_status status = cs_args_refuse(args, "mtx", "works in a single process; leave --mpi out");
+        cs_status status =
+            cs_args_refuse(args, "mtx", "works in a single process; leave --mpi out");
         if (status != CS_OK) return status;
     }
     if (options->comm && lists > 1) {
@@ -426,8 +424,7 @@ static cs_status load(cs_args *args, cs_cooc_options *options, cs_corpus *corpus
     }
     cs_status status = comm->rank == 0 ? cs_args_load_built(args, options, NULL, corpus) : CS_OK;
     status = cs_comm_agree(comm, status);
-    if (status == CS_OK && comm->rank > 0)
-        status = cs_args_load_built(args, options, NULL, corpus);
+    if (status == CS_OK && comm->rank > 0) status = cs_args_load_built(args, options, NULL, corpus);
     return comm->agreed ? status : cs_comm_agree(comm, status);
 }
 

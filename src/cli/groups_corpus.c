@@ -465,8 +465,7 @@ cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
     return load_corpus(args, source, NULL, out);
 }
 
-cs_status cs_args_load_built(cs_args *args, cs_cooc_options *options, cs_comm *comm,
-                             cs_corpus *out)
+cs_status cs_args_load_built(cs_args *args, cs_cooc_options *options, cs_comm *comm, cs_corpus *out)
 {
     const char *source = cs_args_text(args, "corpus"),
                *other = cs_args_given_in(args, "tokenizer vocab min-tokens test-share split");

@@ -590,8 +590,10 @@ void cs_opt_markdown(const cs_command *const *commands, FILE *out)
         (void)fprintf(out, "| %s | %s |\n", exit_codes[i][0], exit_codes[i][1]);
     }
     (void)fputs("\n## Common options\n\n" TABLE_OF_OPTIONS, out);
-    for (const cs_opt *o = cs_opt_common; o->name; ++o) markdown_option(out, o);
+    for (const cs_opt *o = cs_opt_common; o->name; ++o)
+        markdown_option(out, o);
     markdown_objectives(out);
     (void)fputc('\n', out);
-    for (const cs_command *const *c = commands; *c; ++c) markdown_command(out, *c);
+    for (const cs_command *const *c = commands; *c; ++c)
+        markdown_command(out, *c);
 }

@@ -36,9 +36,7 @@ const cs_progress *cs_output_progress(const cs_args *args)
 
 void cs_output_note(const cs_args *args, const char *format, ...)
 {
-    if (cs_args_flag(args, "quiet")) {
-        return;
-    }
+    if (cs_args_flag(args, "quiet")) return;
     va_list list;
     va_start(list, format);
     CS_AUTO_FREE char *text = cs_format_list(format, list);
@@ -549,9 +547,7 @@ cs_status cs_output_input_begin(cs_args *args, const char *path, int threads)
 {
     cs_input_hash *h = &args->hash;
     cs_opt_input *input = NULL;
-    if ((threads > 0 ? threads : cs_threads()) == 1) {
-        return cs_output_input(args, path);
-    }
+    if ((threads > 0 ? threads : cs_threads()) == 1) return cs_output_input(args, path);
     cs_status status = add_input(args, path, &input);
     if (!input) return status;
     *h = (cs_input_hash){.input = *input, .digests = args->digests};
@@ -584,9 +580,7 @@ static cs_status file_of_rows(const char *text, char **path)
 cs_status cs_output_rows_begin(cs_args *args, const char *text, int threads)
 {
     CS_AUTO_FREE char *path = NULL;
-    if (cs_args_item(args, text)) {
-        return CS_OK;
-    }
+    if (cs_args_item(args, text)) return CS_OK;
     cs_status status = file_of_rows(text, &path);
     return status == CS_OK ? cs_output_input_begin(args, path, threads) : status;
 }

@@ -140,9 +140,11 @@ cs_status cs_assembler_new(const cs_corpus *corpus, bool exact, double unit, dou
 
 cs_status cs_assembler_part(cs_assembler *whole, bool borrows, cs_assembler **out)
 {
-    const cs_assembler like = {
-        .cols = whole->cols, .labels = whole->labels, .exact = whole->exact, .unit = whole->unit,
-        .raw = whole->raw};
+    const cs_assembler like = {.cols = whole->cols,
+                               .labels = whole->labels,
+                               .exact = whole->exact,
+                               .unit = whole->unit,
+                               .raw = whole->raw};
     return new_assembler(&like, borrows ? whole->in_col : NULL, out);
 }
 

@@ -72,9 +72,9 @@ cs_status cs_build_units_of(const cs_cooc_prepared *p, cs_build_units *out)
     const bool parted = cs_cooc_parted(p);
     const int64_t count = p->sequences.count;
     masses m = {.sequences = count,
-                .denominator = count > 0 ? cs_context_denominator(
-                                               p->plan, p->options.weight_by_document)
-                                         : -1};
+                .denominator = count > 0
+                                   ? cs_context_denominator(p->plan, p->options.weight_by_document)
+                                   : -1};
     for (int64_t i = 0; i < count; ++i) {
         m.most = fmax(m.most, build_mass(p, i));
     }
@@ -94,10 +94,9 @@ cs_status cs_build_units_of(const cs_cooc_prepared *p, cs_build_units *out)
     headroom *= cs_context_event_mass(&p->options.context);
     const bool exact = d > 0 && !p->corpus->weight && p->options.subsample == 0 &&
                        total * (double)d * headroom < 0x1p53;
-    *out = (cs_build_units){
-        .scale = exact ? (double)d : exp2(floor(61 - log2(total * headroom))),
-        .exact = exact,
-        .exponent = total > 0 ? cs_exact_exponent(total * headroom, 1) : 0};
+    *out = (cs_build_units){.scale = exact ? (double)d : exp2(floor(61 - log2(total * headroom))),
+                            .exact = exact,
+                            .exponent = total > 0 ? cs_exact_exponent(total * headroom, 1) : 0};
     return CS_OK;
 }
 
@@ -236,8 +235,7 @@ static cs_status walk(cs_build *b, cs_build_worker *w, int64_t sequence, int64_t
     e->sequence = e->of = s->first + sequence;
     e->sequences = s->count;
     w->spreader.document = document;
-    e->document =
-        b->of->options.by_document ? b->of->corpus->first_document + document : -1;
+    e->document = b->of->options.by_document ? b->of->corpus->first_document + document : -1;
     e->scale = weight * b->scale;
     e->weight = e->exact = 0;
     e->weighed = 0;

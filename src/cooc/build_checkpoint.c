@@ -167,7 +167,8 @@ static cs_status put_state(sink *s, const cs_checkpoint_state *state)
     cs_status status = put(s, &h, sizeof h);
     if (status == CS_OK) status = put_records(s, state);
     for (int64_t i = 0; i < state->blocks && status == CS_OK; ++i) {
-        const cs_exact_sum none = {0}, dropped = state->block[i].done ? state->block[i].dropped : none;
+        const cs_exact_sum none = {0},
+                           dropped = state->block[i].done ? state->block[i].dropped : none;
         status = put(s, &dropped, sizeof dropped);
     }
     for (int64_t i = 0; i < state->blocks && status == CS_OK; ++i) {

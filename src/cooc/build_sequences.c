@@ -159,9 +159,8 @@ static cs_status check_counts(const cs_corpus *corpus, const cs_cooc_options *op
            : counts->of_split == 0
                ? cs_fail(CS_ERR_INPUT, "corpus %s has no documents in the %s split", name,
                          options->split == CS_SPLIT_TEST ? "test" : "training")
-           : counts->kept == 0
-               ? none_fits(&options->objective, counts->shortest, counts->longest)
-               : CS_OK;
+           : counts->kept == 0 ? none_fits(&options->objective, counts->shortest, counts->longest)
+                               : CS_OK;
 }
 
 cs_status cs_cooc_sequences(const cs_corpus *corpus, const cs_cooc_options *options,
@@ -212,8 +211,7 @@ int64_t cs_cooc_clamped(const cs_corpus *corpus, const cs_cooc_options *options,
     if (options->comm && corpus->all_documents > 0) {
         const cs_status status = cs_ranks_join_clamped(options->comm, &clamped, longest);
         if (status != CS_OK) cs_reason_clear(); /* a note less */
-        if (clamped > 0)
-            (void)cs_objective_clamps(&options->objective, *longest, of_longest);
+        if (clamped > 0) (void)cs_objective_clamps(&options->objective, *longest, of_longest);
     }
     return clamped;
 }

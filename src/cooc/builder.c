@@ -5,8 +5,9 @@
  *
  * Why the result does not depend on threads or budget: each contribution is rounded to integer
  * units by itself; integer sums, and minima of witnesses, commute; what is dropped is a fixed-point
- * sum (exact_sum_private.h) over sequences, or parts of long ones. That is also why a checkpoint (checkpoint.c) is the sums over the blocks that are finished: on an
- * interrupt every worker finishes its block, and none is half in the sums.
+ * sum (exact_sum_private.h) over sequences, or parts of long ones. So a checkpoint
+ * (build_checkpoint.c) is the sums over the blocks that are finished: on an interrupt every worker
+ * finishes its block, and none is half in the sums.
  *
  * Units: weight x D is an integer where a common denominator D below 2^40 exists and the whole
  * matrix holds fewer than 2^53 units, so that every sum is exact also as a double. Otherwise a unit
@@ -336,8 +337,8 @@ static cs_status rows_to_owners(cs_build *b, cs_windows_job *job, cs_exchange *e
                                 count_sums *sums)
 {
     CS_AUTO(cs_assembler) *rows = NULL;
-    cs_status status = cs_assembler_new(b->of->corpus, b->exact, 1 / b->scale, 0,
-                                        b->of->options.scratch, &rows);
+    cs_status status =
+        cs_assembler_new(b->of->corpus, b->exact, 1 / b->scale, 0, b->of->options.scratch, &rows);
     if (status != CS_OK) return status;
     rows->raw = true;
     job->take = cs_exchange_take;

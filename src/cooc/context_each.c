@@ -206,7 +206,8 @@ const cs_context_kind cs_context_all = {.whole = true, .event = all_event, .text
 /* Context `document`: the document of the target (spectra.md). */
 static cs_status visit(cs_context_walker *w, int64_t target, double weight, int64_t ordinal)
 {
-    cs_hash128 key = cs_key_given(w, cs_key_of(CS_KEY_DOCUMENT, w->corpus->first_document + w->document, 0), target);
+    cs_hash128 key = cs_key_given(
+        w, cs_key_of(CS_KEY_DOCUMENT, w->corpus->first_document + w->document, 0), target);
     cs_contribution c = cs_contribution_of(w, target, key, weight, ordinal, 0);
     return w->visit(w->ctx, &c);
 }

@@ -38,6 +38,5 @@ static inline void cs_exact_join(cs_exact_sum *sum, const cs_exact_sum *more)
 
 static inline double cs_exact_value(const cs_exact_sum *sum, int exponent)
 {
-    return ldexp((double)sum->high, -exponent) +
-           ldexp((double)sum->low, -exponent - CS_EXACT_LOW);
+    return ldexp((double)sum->high, -exponent) + ldexp((double)sum->low, -exponent - CS_EXACT_LOW);
 }

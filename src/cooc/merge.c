@@ -152,8 +152,8 @@ enum { PIECE = 1 << 14 }; /* records of a message */
 struct cs_exchange {
     cs_comm *comm;
     int64_t budget, cols, labels;
-    bool *stored;             /* ranks */
-    int64_t total, *in_col;   /* of the records taken; cols x labels */
+    bool *stored;           /* ranks */
+    int64_t total, *in_col; /* of the records taken; cols x labels */
     cs_runs own, received;
     cs_record *out, *in; /* PIECE each */
     int64_t held;        /* in `out`, not yet written */
@@ -175,8 +175,7 @@ cs_status cs_exchange_open(const cs_exchange_options *o, cs_exchange **out)
     CS_POOL_FIELDS(&x->pool, o->comm->ranks, x, count, stored);
     x->in_col = cs_pool_take(&x->pool, o->cols * o->labels, sizeof *x->in_col);
     cs_status status = x->pool.status ? x->pool.status : cs_runs_begin(&x->own);
-    if (status == CS_OK)
-        cs_comm_gather_each(o->comm, sizeof o->stored, &o->stored, x->stored);
+    if (status == CS_OK) cs_comm_gather_each(o->comm, sizeof o->stored, &o->stored, x->stored);
     return CS_DELIVER(status, out, x, cs_exchange_free);
 }
 

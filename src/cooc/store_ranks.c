@@ -149,8 +149,8 @@ static bool is_intact(const char *dir, int kind, int64_t number, int64_t count,
 static bool are_intact(const cs_ranks_store *s, int rank, int ranks)
 {
     const rank_head *h = &s->head;
-    bool intact = !h->in_parts ||
-                  is_intact(s->dir, CS_SHARD_CORPUS, rank, ranks, &h->documents.file);
+    bool intact =
+        !h->in_parts || is_intact(s->dir, CS_SHARD_CORPUS, rank, ranks, &h->documents.file);
     for (int64_t i = 0; i < h->shards && intact; ++i) {
         for (int kind = 0; kind < CS_SHARD_CORPUS && intact; ++kind) {
             const cs_shard_file *f = &s->record[i].file[kind];
@@ -279,8 +279,7 @@ static cs_status number_shards(writing *w)
     w->shards = w->store->head.shards;
     cs_status status =
         stored ? CS_OK
-               : cs_store_shard_limits(w->cooc,
-                                       (double)(given > 0 ? given : CS_COOC_SHARD_SIZE),
+               : cs_store_shard_limits(w->cooc, (double)(given > 0 ? given : CS_COOC_SHARD_SIZE),
                                        &w->shards, &w->limit);
     w->count = cs_pool_take(&w->pool, w->comm->ranks, sizeof *w->count);
     if (status == CS_OK) status = w->pool.status;
@@ -302,9 +301,9 @@ static cs_status prepare(const writing *w, bool force)
 {
     const cs_labelled *l = &w->cooc->matrix;
     const bool classes = l->labels > 0;
-    int64_t bytes = (int64_t)cs_store_bytes(
-        w->corpus, (double)l->a.rows, (double)cs_csr_nnz(&l->a),
-        classes ? (double)cs_csr_nnz(&l->row_label) : 0, (double)(classes ? l->a.cols : 0));
+    int64_t bytes = (int64_t)cs_store_bytes(w->corpus, (double)l->a.rows, (double)cs_csr_nnz(&l->a),
+                                            classes ? (double)cs_csr_nnz(&l->row_label) : 0,
+                                            (double)(classes ? l->a.cols : 0));
     cs_status status = cs_ranks_add(w->comm, &bytes);
     if (status != CS_OK) return status;
     if (w->comm->rank == 0) {

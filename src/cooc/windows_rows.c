@@ -302,8 +302,8 @@ cs_status cs_window_part_place(cs_window_counter *c, int64_t group)
         ++c->copying;
         (void)pthread_mutex_unlock(&c->lock);
         if (visits) {
-            status = cs_assembler_visit(p->rows, c->job->sequences->first, c->job->take,
-                                        c->job->to);
+            status =
+                cs_assembler_visit(p->rows, c->job->sequences->first, c->job->take, c->job->to);
         } else {
             cs_assembler_copy(c->assembler, &at, p->rows);
         }

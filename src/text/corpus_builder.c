@@ -309,8 +309,8 @@ cs_status cs_corpus_builder_join(cs_corpus_builder *b, const cs_corpus_builder *
     }
     for (int64_t p = 0; p < parts && status == CS_OK; ++p) {
         const cs_corpus *made = &part[p].made;
-        j.place[p] = (place){c->tokens, c->documents,
-                             c->documents + c->dropped_documents - b->first_number};
+        j.place[p] =
+            (place){c->tokens, c->documents, c->documents + c->dropped_documents - b->first_number};
         c->tokens += made->tokens;
         c->documents += made->documents;
         c->dropped_documents += made->dropped_documents;
@@ -537,10 +537,10 @@ cs_status cs_corpus_builder_check(const cs_corpus_builder *b, int64_t documents,
                ? cs_fail(CS_ERR_INPUT,
                          "no documents: all %lld were skipped because they are not valid UTF-8",
                          (long long)skipped)
-           : dropped == 0 ? cs_fail(CS_ERR_INPUT, "no documents: the input is empty")
-                          : cs_fail(CS_ERR_INPUT,
-                                    "none of the %lld documents has at least %lld tokens",
-                                    (long long)dropped, (long long)b->options.min_tokens);
+           : dropped == 0
+               ? cs_fail(CS_ERR_INPUT, "no documents: the input is empty")
+               : cs_fail(CS_ERR_INPUT, "none of the %lld documents has at least %lld tokens",
+                         (long long)dropped, (long long)b->options.min_tokens);
 }
 
 void cs_corpus_builder_deliver(cs_corpus_builder *b, cs_corpus *out)

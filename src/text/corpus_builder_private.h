@@ -36,9 +36,9 @@ typedef struct {
     int64_t number_capacity;
     bool in_parts;        /* `number` is kept: cs_corpus_builder_join, _renumber */
     int64_t first_number; /* documents, dropped ones included, before those of the present file */
-    bool in_order;       /* ids are final: the vocabulary was put into `words` before */
-    cs_text_rules rules; /* counts of invalid text */
-    cs_refused refused;  /* used if the options have none */
+    bool in_order;        /* ids are final: the vocabulary was put into `words` before */
+    cs_text_rules rules;  /* counts of invalid text */
+    cs_refused refused;   /* used if the options have none */
 } cs_corpus_builder;
 
 /* Fills in the defaults; CS_ERR_USAGE names an option out of range. options may be NULL. */

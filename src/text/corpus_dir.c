@@ -22,8 +22,7 @@ static cs_status list_class(const char *path, const char *label, cs_corpus_files
     for (int64_t i = 0; status == CS_OK && i < count; ++i) {
         CS_AUTO_FREE char *file = cs_path_join(path, entry[i]);
         CS_AUTO_FREE char *key = cs_path_join(label, entry[i]);
-        status =
-            file && key ? cs_corpus_files_add_document(out, file, key, label) : CS_ERR_MEMORY;
+        status = file && key ? cs_corpus_files_add_document(out, file, key, label) : CS_ERR_MEMORY;
     }
     cs_text_list_free(entry, count);
     return status;

@@ -166,12 +166,12 @@ static cs_status check_alike(const char *source, const cs_corpus_files *files, c
 typedef struct {
     cs_corpus_builder builder;
     cs_corpus_files *files;
-    char (*sha256)[65];           /* files: "" unless this rank has read the whole file */
-    int64_t first_file;           /* the first that this rank reads; -1: none */
-    int64_t last_file;            /* the last */
-    int64_t carried;              /* documents of the first file, if lower ranks have read some */
-    int64_t numbered;             /* documents of the last file, dropped ones included */
-    cs_columns read;              /* of all files */
+    char (*sha256)[65]; /* files: "" unless this rank has read the whole file */
+    int64_t first_file; /* the first that this rank reads; -1: none */
+    int64_t last_file;  /* the last */
+    int64_t carried;    /* documents of the first file, if lower ranks have read some */
+    int64_t numbered;   /* documents of the last file, dropped ones included */
+    cs_columns read;    /* of all files */
 } part_reader;
 
 static void part_reader_free(part_reader *p)
@@ -217,13 +217,11 @@ static cs_status read_lines(part_reader *p, const cs_corpus_file *f, char sha256
             status = cs_corpus_add_lines(&lines, &p->builder, sha256);
         }
     }
-    p->read.headers += found.headers;
-    p->read.returns += found.returns;
     if (p->files->alone) {
-        const cs_columns sums = p->read;
         p->read = found;
-        p->read.headers = sums.headers;
-        p->read.returns = sums.returns;
+    } else { /* columns of several files differ */
+        p->read.headers += found.headers;
+        p->read.returns += found.returns;
     }
     return status;
 }
@@ -326,7 +324,7 @@ static cs_status join_checksums(part_reader *p, cs_comm *c, char sha256[65])
 /* Of one rank. */
 typedef struct {
     int64_t first_file, last_file, numbered;
-    int64_t documents, tokens, dropped, unknown, bytes, skipped, headers, returns;
+    int64_t documents, tokens, dropped, bytes, skipped, headers, returns;
 } shares;
 
 static shares shares_of(const part_reader *p)
@@ -373,14 +371,13 @@ static cs_status join_parts(const char *source, part_reader *p, cs_comm *c)
         sum.headers += all[r].headers;
         sum.returns += all[r].returns;
     }
-    cs_status status = cs_blame(
-        cs_corpus_builder_check(b, sum.documents, sum.dropped, sum.skipped), "%s", source);
+    cs_status status =
+        cs_blame(cs_corpus_builder_check(b, sum.documents, sum.dropped, sum.skipped), "%s", source);
     if (status != CS_OK) {
         c->agreed = true; /* all ranks come to this */
         return status;
     }
-    if (p->carried > 0)
-        cs_corpus_builder_renumber(b, p->carried, documents_before(all, c->rank));
+    if (p->carried > 0) cs_corpus_builder_renumber(b, p->carried, documents_before(all, c->rank));
     made->all_documents = sum.documents;
     made->all_tokens = sum.tokens;
     made->dropped_documents = sum.dropped;

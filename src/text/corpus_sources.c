@@ -283,10 +283,9 @@ bool cs_corpus_divides(const char *source, const cs_corpus_options *options)
     CS_AUTO(cs_corpus_files) files = {0};
     const cs_text_format format =
         options->format == CS_FORMAT_AUTO ? format_of(source) : options->format;
-    const cs_status status =
-        format != CS_FORMAT_AUTO
-            ? cs_corpus_files_add_lines(&files, source, format, false, options)
-            : CS_ERR_INPUT;
+    const cs_status status = format != CS_FORMAT_AUTO
+                                 ? cs_corpus_files_add_lines(&files, source, format, false, options)
+                                 : CS_ERR_INPUT;
     if (status != CS_OK) cs_reason_clear(); /* the reader reports it */
     return status == CS_OK && files.file[0].divisible;
 }

@@ -518,8 +518,7 @@ static bool returns_alone(const char *text, int64_t size)
     return size > 1 && !memchr(text, '\n', (size_t)size) && memchr(text, '\r', (size_t)size - 1);
 }
 
-cs_status cs_corpus_add_lines(const cs_text_lines *l, cs_corpus_builder *builder,
-                              char sha256[65])
+cs_status cs_corpus_add_lines(const cs_text_lines *l, cs_corpus_builder *builder, char sha256[65])
 {
     const cs_corpus_options *options = &builder->options;
     const bool whole = l->format == CS_FORMAT_TEXT && options->whole_file, part = l->to > 0;
