@@ -19,7 +19,7 @@ set xrange [STEP_min:STEP_max]
 set yrange [-0.2:1.2]
 set arrow 1 from graph 0, first 1 to graph 1, first 1 nohead lt 9 dt 2
 do for [p=1:|S|] {
-    if (p == 1) { set key inside left top opaque samplen 1 font ",10" } else { unset key }
+    if (p == 1) { set key at graph 0.02, graph 0.82 left top samplen 1 font ",10" } else { unset key }
     set title (S[p] eq "" ? "" : (exists("LABEL") ? LABEL[p] : S[p])) noenhanced
     plot for [m=1:modes] data using (column("mode") == m && column("step") > 0 ? column("step") : NaN):(of(S[p], "share")) with linespoints lt m title sprintf("mode %d", m)
 }
