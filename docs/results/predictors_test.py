@@ -21,6 +21,11 @@ left out, and objectives of equal sum sigma^4 count as one, with the mean of the
     pair_low, pair_high       the same without one pair of objectives
     detectable        the |r| that a single test at .05 detects with a power of .8
 Run c: r is the slope of the outcome on log kept, within objectives, with the t interval.
+Family reliability: r is the intraclass correlation of one run, from the objectives of run a that have several seeds, with
+its interval by the F distribution (Shrout and Fleiss 1979, ICC(1,1)).
+
+Predictors in LOGS are tested as logarithms. The plan names log sum sigma^4 and log share. That the length of the context,
+kappa, tail 8 and the other sums are logarithms too was decided here, before any test on text.
 """
 import csv
 import itertools
@@ -274,6 +279,20 @@ def test_kept(measured, natural, outcomes, draws, rng):
                    r=slope, r_low=slope - quantile * error, r_high=slope + quantile * error, p=beyond / (1 + draws))
 
 
+def reliability(seeds, outcomes, rng):
+    """Rows of the intraclass correlation: the share of the variance of single runs that objectives explain."""
+    for outcome in outcomes:
+        y = [[v[outcome] for v in many] for many in seeds.values() if len(many) == 3 and all(outcome in v for v in many)]
+        if len(y) < 3:
+            continue
+        y = np.array(y)
+        n, k = y.shape
+        between, within = k * y.mean(axis=1).var(ddof=1), y.var(axis=1, ddof=1).mean()
+        f = rng.chisquare(n - 1, 1000000) / (n - 1) / (rng.chisquare(n * (k - 1), 1000000) / (n * (k - 1)))
+        r, low, high = [(ratio - 1) / (ratio + k - 1) for ratio in between / within / np.array([1, *np.quantile(f, (.975, .025))])]
+        yield dict(family="reliability", predictor="seeds", outcome=outcome, objects=n, r=r, r_low=low, r_high=high)
+
+
 def student(free):
     """The .975 quantile of Student's t, by its expansion in 1 / free (Abramowitz and Stegun 26.7.5)."""
     z = 1.959964
@@ -295,6 +314,8 @@ def tests(rows, draws):
             means = {name: {key: np.mean([v[key] for v in many]) for key in many[0]} for name, many in seeds.items()}
             natural = means if run == "a" else natural
             entries = merged(names, objects, means)
+            for row in reliability(seeds, OUTCOMES[kind], rng):
+                yield dict(row, run=run, language=language)
             if len(entries) > 4:
                 for row in test_run(entries, run, kind, draws, rng):
                     yield dict(row, run=run, language=language)

@@ -57,6 +57,15 @@ def others(rng):
         near(t.ranks(np.array([3.0, 1.0, 3.0, 2.0])), scipy.stats.rankdata([3, 1, 3, 2]))
 
 
+def seeds(rng):
+    """The intraclass correlation from scipy's analysis of variance and quantiles of F; an object of one seed is left out."""
+    runs = {f"o{i}": [{"probe": value} for value in rng.normal() + 0.5 * rng.standard_normal(3 if i < 10 else 1)] for i in range(12)}
+    row, = t.reliability(runs, ["probe", "absent"], rng)
+    ratio = scipy.stats.f_oneway(*([v["probe"] for v in many] for many in runs.values() if len(many) == 3)).statistic
+    truth = [(f - 1) / (f + 2) for f in ratio / np.array([1, *scipy.stats.f.ppf((0.975, 0.025), 9, 20)])]
+    return near(row["r"], truth[0]) or near((row["r_low"], row["r_high"]), truth[1:], 0.005) or near(row["objects"], 10)
+
+
 def made(rng, matrix, share, kept=0.05):
     """Rows as predictors.py writes them: 40 objectives whose outcomes follow the matrix, the share and what is kept."""
     rows = []
@@ -121,7 +130,7 @@ def continued(rng):
 
 def main():
     checks = Checks("predictors")
-    for check in (correlations, permutations, family, others, by_matrix, by_share, continued):
+    for check in (correlations, permutations, family, others, seeds, by_matrix, by_share, continued):
         checks.run(check.__name__, check, np.random.default_rng(3))
     checks.exit()
 
