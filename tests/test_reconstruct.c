@@ -311,8 +311,12 @@ TEST_IN_DIR(reconstruction_of_waves)
     CS_AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
     open_reader(&t, form, &reader);
     memset(m.held_out, 0, PICTURES); /* those that it was trained on: all are reconstructed */
-    cs_reconstruct_options o = {
-        .mask_ratio = 0.4, .groups = 1, .shown = 3, .seed = 1, .threads = 1};
+    cs_reconstruct_options o = {.mask_ratio = 0.4,
+                                .groups = 1,
+                                .shown = 3,
+                                .objective = "gvp(groups=6)",
+                                .seed = 1,
+                                .threads = 1};
     CS_AUTO(cs_reconstruction) one = {0}, two = {0};
     OK(cs_reconstruct(&reader, NULL, &m, &o, in_dir(state, "sheet.png"), &one));
     CS_AUTO_FREE char *bytes = NULL;
@@ -323,6 +327,10 @@ TEST_IN_DIR(reconstruction_of_waves)
     /* ORIGINAL begins with an O: three black dots on top between white ones. */
     const uint8_t *top = picture.pixel + picture.width * picture.channels;
     assert_each(x, 0, 6, top[x * picture.channels] == (x >= 1 && x <= 3 ? 0 : 255));
+    /* The model's column is headed GVP, without parameters: five dots on top of the V are two. */
+    top += (2 * (m.width * scale + 2) + 6) * picture.channels;
+    assert_each(x, 0, 12,
+                top[x * picture.channels] == (x == 0 || x == 4 || (x >= 6 && x <= 9) ? 0 : 255));
     assert_int_equal(one.pictures, PICTURES);
     assert_int_equal(one.hidden, llround(0.4 * PATCHES));
     assert_true(mean_of(&one, 0, 0) < mean_of(&one, 1, 0)); /* below the mean picture's error */

@@ -119,15 +119,12 @@ static void draw_answer(const cs_patch_answer *a, int64_t row, cs_patch_predicti
     }
 }
 
-/* "LAYER 3", "UNTRAINED". */
+/* "layer 3", "untrained". */
 static void write_heading(const char *layer, cs_patch_predictions *p)
 {
     char text[32];
-    (void)snprintf(text, sizeof text, "%s%s", isdigit((unsigned char)layer[0]) ? "LAYER " : "",
+    (void)snprintf(text, sizeof text, "%s%s", isdigit((unsigned char)layer[0]) ? "layer " : "",
                    layer);
-    for (char *c = text; *c; ++c) {
-        *c = (char)toupper((unsigned char)*c);
-    }
     cs_cells_heading(&p->cells, p->columns, text);
 }
 

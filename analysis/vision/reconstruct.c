@@ -461,6 +461,7 @@ cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *train, const 
     if (status == CS_OK) status = choose(images, options, &r);
     r.hidden = cs_ratio_masked(options->mask_ratio, reader->patches);
     s.shown = (cs_fillings){.images = images,
+                            .objective = options->objective,
                             .patch = s.patch,
                             .width = s.width,
                             .pictures = sheet ? cs_least(options->shown, r.pictures) : 0,

@@ -5,7 +5,8 @@
 
 typedef struct {
     const cs_images *images;
-    int64_t patch, width; /* width: values of a picture */
+    const char *objective; /* of the model; NULL: unknown */
+    int64_t patch, width;  /* width: values of a picture */
     int64_t pictures;
     float *truth;   /* pictures x width, patches one after another */
     float *made[3]; /* NULL: absent */

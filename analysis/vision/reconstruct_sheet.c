@@ -1,14 +1,13 @@
 /* The sheet of reconstructed images. */
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "analysis/vision/reconstruct_private.h"
 #include "base/auto.h"
 #include "image/patches.h"
 
 enum { KINDS = 5, GREY = 110 };
-
-/* Columns of a row and their headings. */
-static const char *const HEADING[KINDS] = {"ORIGINAL", "SHOWN", "MODEL", "MEAN", "LINEAR"};
 
 typedef struct {
     cs_cells cells;
@@ -60,6 +59,10 @@ static void draw(const cs_fillings *f, const float *values, const int32_t *group
 cs_status cs_fillings_sheet(const cs_fillings *f, const char *path)
 {
     const cs_images *m = f->images;
+    const char *name = f->objective ? f->objective : "model";
+    char model[32]; /* without the objective's parameters */
+    (void)snprintf(model, sizeof model, "%.*s", (int)strcspn(name, "("), name);
+    const char *const heading[KINDS] = {"original", "shown", model, "mean", "linear"};
     drawn_sheet s = {.from = 0};
     const int64_t kinds = f->made[2] ? KINDS : KINDS - 1;
     const cs_picture like = {.height = m->height, .width = m->width, .channels = m->channels};
@@ -69,7 +72,7 @@ cs_status cs_fillings_sheet(const cs_fillings *f, const char *path)
         find_line(m, &s);
     }
     for (int64_t k = 0; k < kinds && status == CS_OK; ++k) {
-        cs_cells_heading(&s.cells, k, HEADING[k]);
+        cs_cells_heading(&s.cells, k, heading[k]);
     }
     for (int64_t i = 0; i < f->pictures && status == CS_OK; ++i) {
         for (int64_t k = 0; k < kinds; ++k) {

@@ -46,6 +46,7 @@ static cs_status reconstruct(cs_args *args, cs_model_text *t, const cs_images *t
     if (status == CS_OK) status = cs_patch_reader_open(&t->model, &t->kind, o.batch, &reader);
     if (status == CS_OK && of) status = cs_args_model_open(args, of, &classifier);
     o.classifier = of ? &classifier : NULL;
+    o.objective = t->kind.spec;
     if (status == CS_OK && cs_args_given(args, "output"))
         status = cs_output_path(args, "reconstruction.png", &sheet);
     if (status == CS_OK) status = cs_reconstruct(&reader, train, images, &o, sheet, &made);

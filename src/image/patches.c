@@ -1,6 +1,7 @@
 /* Patches of pictures, their orders, and pictures of patches. */
 #include "image/patches.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -364,18 +365,21 @@ void cs_patches_join(const float *vectors, int64_t height, int64_t width, int64_
 enum { SMALL = 64, GAP = 2, LETTER = 6, TALL = 7, HEAD = TALL + 4 };
 
 /* The highest bit of five on the left. */
-static const char LETTERS[] = "ACDEGHILMNOPRSTUWXY0123456789";
+static const char LETTERS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-";
 static const uint8_t DOTS[sizeof LETTERS - 1][TALL] = {
-    {14, 17, 17, 31, 17, 17, 17}, {14, 17, 16, 16, 16, 17, 14}, {30, 17, 17, 17, 17, 17, 30},
-    {31, 16, 16, 30, 16, 16, 31}, {14, 17, 16, 23, 17, 17, 15}, {17, 17, 17, 31, 17, 17, 17},
-    {14, 4, 4, 4, 4, 4, 14},      {16, 16, 16, 16, 16, 16, 31}, {17, 27, 21, 21, 17, 17, 17},
-    {17, 25, 21, 19, 17, 17, 17}, {14, 17, 17, 17, 17, 17, 14}, {30, 17, 17, 30, 16, 16, 16},
-    {30, 17, 17, 30, 20, 18, 17}, {15, 16, 16, 14, 1, 1, 30},   {31, 4, 4, 4, 4, 4, 4},
-    {17, 17, 17, 17, 17, 17, 14}, {17, 17, 17, 21, 21, 27, 17}, {17, 17, 10, 4, 10, 17, 17},
-    {17, 17, 10, 4, 4, 4, 4},     {14, 17, 19, 21, 25, 17, 14}, {4, 12, 4, 4, 4, 4, 14},
-    {14, 17, 1, 2, 4, 8, 31},     {31, 2, 4, 2, 1, 17, 14},     {2, 6, 10, 18, 31, 2, 2},
-    {31, 16, 30, 1, 1, 17, 14},   {6, 8, 16, 30, 17, 17, 14},   {31, 1, 2, 4, 8, 8, 8},
-    {14, 17, 17, 14, 17, 17, 14}, {14, 17, 17, 15, 1, 2, 12}};
+    {14, 17, 17, 31, 17, 17, 17}, {30, 17, 17, 30, 17, 17, 30}, {14, 17, 16, 16, 16, 17, 14},
+    {30, 17, 17, 17, 17, 17, 30}, {31, 16, 16, 30, 16, 16, 31}, {31, 16, 16, 30, 16, 16, 16},
+    {14, 17, 16, 23, 17, 17, 15}, {17, 17, 17, 31, 17, 17, 17}, {14, 4, 4, 4, 4, 4, 14},
+    {1, 1, 1, 1, 1, 17, 14},      {17, 18, 20, 24, 20, 18, 17}, {16, 16, 16, 16, 16, 16, 31},
+    {17, 27, 21, 21, 17, 17, 17}, {17, 25, 21, 19, 17, 17, 17}, {14, 17, 17, 17, 17, 17, 14},
+    {30, 17, 17, 30, 16, 16, 16}, {14, 17, 17, 17, 21, 18, 13}, {30, 17, 17, 30, 20, 18, 17},
+    {15, 16, 16, 14, 1, 1, 30},   {31, 4, 4, 4, 4, 4, 4},       {17, 17, 17, 17, 17, 17, 14},
+    {17, 17, 17, 17, 17, 10, 4},  {17, 17, 17, 21, 21, 27, 17}, {17, 17, 10, 4, 10, 17, 17},
+    {17, 17, 10, 4, 4, 4, 4},     {31, 1, 2, 4, 8, 16, 31},     {14, 17, 19, 21, 25, 17, 14},
+    {4, 12, 4, 4, 4, 4, 14},      {14, 17, 1, 2, 4, 8, 31},     {31, 2, 4, 2, 1, 17, 14},
+    {2, 6, 10, 18, 31, 2, 2},     {31, 16, 30, 1, 1, 17, 14},   {6, 8, 16, 30, 17, 17, 14},
+    {31, 1, 2, 4, 8, 8, 8},       {14, 17, 17, 14, 17, 17, 14}, {14, 17, 17, 15, 1, 2, 12},
+    {0, 0, 0, 31, 0, 0, 0}};
 
 cs_status cs_cells_make(int64_t rows, int64_t columns, const cs_picture *like, cs_cells *out)
 {
@@ -406,7 +410,7 @@ void cs_cells_heading(cs_cells *c, int64_t column, const char *text)
                   letters = cs_least((int64_t)strlen(text), c->width * c->scale / LETTER);
     for (int64_t i = 0; i < letters * LETTER * TALL; ++i) {
         const int64_t x = i / TALL % LETTER, y = i % TALL;
-        const char *letter = strchr(LETTERS, text[i / TALL / LETTER]);
+        const char *letter = strchr(LETTERS, toupper((unsigned char)text[i / TALL / LETTER]));
         uint8_t *to =
             c->picture.pixel + ((y + 1) * c->picture.width + left + i / TALL) * c->picture.channels;
         if (letter && x < LETTER - 1 && DOTS[letter - LETTERS][y] >> (LETTER - 2 - x) & 1) {

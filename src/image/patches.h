@@ -91,7 +91,7 @@ cs_status cs_cells_make(int64_t rows, int64_t columns, const cs_picture *like,
 /* Pixel (y, x) of the sheet within a cell, counted from its corner: y < height scale. */
 uint8_t *cs_cells_at(const cs_cells *cells, int64_t row, int64_t column, int64_t y, int64_t x);
 
-/* Writes the letters (capitals, digits and spaces) that fit the column. */
+/* Writes the text in capitals, as far as it fits the column: letters, digits, hyphens, spaces. */
 void cs_cells_heading(cs_cells *cells, int64_t column, const char *text);
 
 /* The colour of a class: 0 background, black; neighbours differ clearly. */
