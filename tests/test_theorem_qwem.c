@@ -95,6 +95,62 @@ TEST(half_times_fall_above_the_threshold)
     assert_true(cs_qwem_half_time(4.5, 1) > cs_qwem_half_time(4.4, 1));
 }
 
+/* A mode that is never half learned comes after all that are, also where it is the first; modes with
+ * equal eigenvalues have no order, but both are before the next. */
+TEST(order_has_modes_that_are_never_learned)
+{
+    static const double lambda3[] = {3, 2, 1}, twice[] = {2, 2, 1};
+    /* half times, between samples 0..4: infinite, 2.5, infinite; then 3.5, 0.5, 2.5 */
+    static const double late[] = {0, .5, 0, 0, .5, 0, 0, .5, 0, 0, 1.5, 0, 0, 1.5, 0};
+    static const double swapped[] = {.5,  .5, .25, .5,  1.5, .25, .5, 1.5,
+                                     .25, .5, 1.5, .75, 1.5, 1.5, .75};
+    static const double none[15] = {0};
+    cs_qwem_problem p = {.lambda = lambda3, .width = 3, .samples = 4, .interval = 1};
+    cs_qwem_pair pair = cs_qwem_nearest(&p, late);
+    assert_true(pair.first == 0 && pair.second == 1 && isinf(pair.before));
+    assert_near(pair.after, 2.5, 1e-12);
+    pair = cs_qwem_nearest(&p, none);
+    assert_true(pair.first == 0 && isinf(pair.before) && isinf(pair.after));
+    p.lambda = twice;
+    pair = cs_qwem_nearest(&p, swapped);
+    assert_true(pair.first == 0 && pair.second == 2);
+    assert_near(pair.before, 3.5, 1e-12);
+    assert_near(pair.after, 2.5, 1e-12);
+    p.width = 2; /* equal ones alone */
+    assert_true(cs_qwem_nearest(&p, none).first == -1);
+}
+
+/* Half times between samples are near those from samples sixteen times as dense, within their
+ * error. */
+TEST(half_times_are_within_their_error)
+{
+    enum { STARTS = 200, FINE = 16 };
+    for (int start = 0; start < STARTS; ++start) {
+        fixture f;
+        fixture_of(2, &f);
+        cs_rng rng = cs_rng_at(11, CS_STREAM_TEST, (uint64_t)start);
+        for (int i = 0; i < 2 * N; ++i) {
+            f.start.data[i] = 0.02 * cs_rng_normal(&rng);
+        }
+        cs_qwem_problem dense = f.problem;
+        dense.samples *= FINE;
+        dense.interval /= FINE;
+        cs_qwem_path coarse = cs_qwem_path_in(&f.pool, &f.problem);
+        cs_qwem_path fine = cs_qwem_path_in(&f.pool, &dense);
+        OK(f.pool.status);
+        OK(cs_qwem_solution(&f.problem, &f.start, &coarse));
+        OK(cs_qwem_solution(&dense, &f.start, &fine));
+        for (int k = 0; k < 2; ++k) {
+            const double x = cs_qwem_half(&f.problem, coarse.share, k);
+            const double y = cs_qwem_half(&dense, fine.share, k);
+            const double error = cs_qwem_half_error(&f.problem, coarse.share, k);
+            assert_true(error <= f.problem.interval);
+            assert_true(isinf(x) || fabs(x - y) <= error + 1e-6);
+        }
+        cs_pool_free(&f.pool);
+    }
+}
+
 TEST(example_holds)
 {
     cs_theorem_report report = {0};

@@ -73,11 +73,23 @@ cs_status cs_qwem_distance(const cs_qwem_problem *problem, const cs_dense *w,
  * exact for a sigmoid. Infinite: never. */
 double cs_qwem_half(const cs_qwem_problem *problem, const double *share, int64_t k);
 
-/* The mode whose half time is nearest to that of the next, or most behind it, and both times; -1: no
- * two eigenvalues differ by CS_QWEM_EQUAL lambda_1. */
+/* An estimate of the error of this interpolation, from the change where every second sample is left
+ * out; at most the time between two samples. */
+double cs_qwem_half_error(const cs_qwem_problem *problem, const double *share, int64_t k);
+
+/* Eigenvalues that differ by at most this times lambda_1 are equal. */
 #define CS_QWEM_EQUAL 1e-9
-int64_t cs_qwem_nearest(const cs_qwem_problem *problem, const double *share, double *first,
-                        double *second);
+
+/* Two modes with lambda_first > lambda_second, and their half times with the error of both. */
+typedef struct {
+    int64_t first, second; /* -1: no two eigenvalues differ */
+    double before, after, error;
+} cs_qwem_pair;
+
+/* Of all such modes the two whose half times are nearest to the wrong order, or most in it. A mode
+ * that is never half learned comes after all that are; two of them are chosen only where no mode
+ * is. */
+cs_qwem_pair cs_qwem_nearest(const cs_qwem_problem *problem, const double *share);
 
 /* s_k(t) and t_k of an aligned start with s. */
 double cs_qwem_sigmoid(double lambda, double s, double t);

@@ -188,7 +188,6 @@ static cs_status ordered_start(const cs_qwem_audit *q, const cs_dense *start, do
         CS_AUTO(cs_pool) pool = {0};
         cs_qwem_problem p = q->problem;
         const double factor = pow(START, i - 1);
-        double first = 0, second = 0;
         p.samples += (int64_t)ceil(-log(factor) * q->lambda[0] / (2 * lambda));
         cs_dense smaller = cs_dense_copy_in(&pool, start);
         cs_qwem_path path = cs_qwem_path_in(&pool, &p);
@@ -197,9 +196,9 @@ static cs_status ordered_start(const cs_qwem_audit *q, const cs_dense *start, do
             cs_divide(smaller.rows, 1 / sqrt(factor), smaller.data + j * smaller.ld);
         }
         if (status == CS_OK) status = cs_qwem_solution(&p, &smaller, &path);
-        if (status == CS_OK &&
-            (cs_qwem_nearest(&p, path.share, &first, &second) < 0 || first < second))
-            *out = START * factor;
+        const cs_qwem_pair pair =
+            status == CS_OK ? cs_qwem_nearest(&p, path.share) : (cs_qwem_pair){0};
+        if (status == CS_OK && (pair.first < 0 || pair.before < pair.after)) *out = START * factor;
     }
     return status;
 }
@@ -286,17 +285,20 @@ static cs_statement *state_order(const cs_qwem_audit *q, const cs_qwem_path *pat
                       .relation = CS_RELATION_LESS,
                       .text = text,
                       .input = q->name};
-    const int64_t at = cs_qwem_nearest(&q->problem, path->share, &claim.lhs, &claim.rhs);
-    if (at < 0) {
+    const cs_qwem_pair pair = cs_qwem_nearest(&q->problem, path->share);
+    if (pair.first < 0) {
         return NULL;
     }
+    claim.lhs = pair.before;
+    claim.rhs = pair.after;
     /* the slope of a share at its half is lambda^2 / 2 */
-    claim.error = 8 * share_error / (q->lambda[at + 1] * q->lambda[at + 1]);
+    claim.error = pair.error + 8 * share_error / (q->lambda[pair.second] * q->lambda[pair.second]);
     cs_statement *s = cs_statements_claim(out, &claim);
-    cs_statement_reals(s, 3,
-                       (cs_detail[]){{"mode", (double)(at + 1)},
-                                     {"eigenvalue", q->lambda[at]},
-                                     {"next_eigenvalue", q->lambda[at + 1]}});
+    cs_statement_reals(s, 4,
+                       (cs_detail[]){{"mode", (double)(pair.first + 1)},
+                                     {"next_mode", (double)(pair.second + 1)},
+                                     {"eigenvalue", q->lambda[pair.first]},
+                                     {"next_eigenvalue", q->lambda[pair.second]}});
     return s;
 }
 
