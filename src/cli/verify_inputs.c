@@ -34,7 +34,7 @@ cs_status cs_verify_run_one(cs_verify *v, int i, cs_theorem_on on)
     if (!v->chosen[i] || !t->run[on]) {
         return CS_OK;
     }
-    if (t->file && on != CS_ON_NOTHING && !v->rows[i]) {
+    if (t->file && (on != CS_ON_NOTHING || !v->all) && !v->rows[i]) {
         v->rows[i] = cs_item_array(v->root, t->key);
         v->course[i] = t->course_key ? cs_item_array(v->root, t->course_key) : NULL;
     }

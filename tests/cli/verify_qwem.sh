@@ -29,7 +29,7 @@ test_words() {
 test_two_threads_agree() {
     mtx 3 3 "1 1 4" "1 2 1" "2 1 1" "2 2 3" "3 3 2" > m.mtx
     exits 0 "$COSPEC" verify qwem --matrix m.mtx --csv --threads 1 && cp out one && exits 0 "$COSPEC" verify qwem --matrix m.mtx --csv --threads 2 && cmp -s out one || fail "threads"
-    exits 0 "$COSPEC" verify qwem --csv && [ "$(grep -c ',PASS,' out)" = 14 ] && exits 0 "$COSPEC" verify all --csv && ! grep -q '^qwem' out
+    exits 0 "$COSPEC" verify qwem --csv -o alone && [ "$(grep -c ',PASS,' out)" = 14 ] && [ "$(grep -c '8 tokens' alone/qwem.csv)" = 4 ] && exits 0 "$COSPEC" verify all --csv && ! grep -q '^qwem' out
 }
 
 # An empty row and column of a file keep the numbers of the others.
