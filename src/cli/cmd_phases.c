@@ -2,6 +2,7 @@
  * and the phases that they pass through. */
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "analysis/measures/course.h"
 #include "analysis/measures/effective_rank.h"
@@ -11,6 +12,7 @@
 #include "cli/groups.h"
 #include "cli/model_options.h"
 #include "cli/output.h"
+#include "io/path.h"
 #include "train/checkpoint.h"
 
 /* The measures: each a rank of rows as they are or of centred rows. `sign` is +1 if the measure
@@ -40,7 +42,8 @@ typedef struct {
     cs_args *args;
     int64_t runs, steps, blocks;
     int64_t *step;                 /* of the checkpoints, the same in all runs */
-    const char **name;             /* runs */
+    const char **name, **dir;      /* runs */
+    json_t *trained;               /* of the first run; NULL: unknown */
     double *value, *se, *left_out; /* MEASURES x runs x steps (x blocks) */
     char *definition[MEASURES];
     int64_t rows, width;
@@ -49,7 +52,8 @@ typedef struct {
 
 static void release(study *s)
 {
-    CS_FREE_FIELDS(s, step, name, value, se, left_out);
+    CS_FREE_FIELDS(s, step, name, dir, value, se, left_out);
+    json_decref(s->trained);
     for (int m = 0; m < MEASURES; ++m) {
         cs_free(s->definition[m]);
     }
@@ -185,6 +189,26 @@ static cs_status check_sizes(study *s, const subject *m, int64_t run, const char
     return CS_OK;
 }
 
+static const char *objective_of(const json_t *trained)
+{
+    const char *name = json_string_value(json_object_get(trained, "objective"));
+    return name ? name : "(unknown)";
+}
+
+/* The mean over runs is about one configuration. */
+static cs_status check_training(study *s, const json_t *trained, int64_t run, const char *dir)
+{
+    if (run == 0) {
+        s->trained = json_incref((json_t *)trained);
+    } else if (trained != s->trained && !json_equal(trained, s->trained)) {
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: trained in another way (objective %s) than the first run (objective "
+                       "%s); give seeds of one configuration",
+                       dir, objective_of(trained), objective_of(s->trained));
+    }
+    return CS_OK;
+}
+
 static cs_status study_run(study *s, int64_t run, const char *dir, const char *corpus)
 {
     CS_AUTO_BY(release_subject, subject) m = {0};
@@ -196,6 +220,7 @@ static cs_status study_run(study *s, int64_t run, const char *dir, const char *c
                  : t == 0 ? open_run(s, path, corpus, &m)
                           : load_weights(s, path, &m);
         if (status == CS_OK && t == 0) status = check_sizes(s, &m, run, path);
+        if (status == CS_OK && t == 0) status = check_training(s, m.text.model.trained, run, path);
         if (status == CS_OK) status = cs_gram_init(s->width, s->blocks, &m.sums, &m.gram);
         if (status == CS_OK)
             status = cs_hidden_states(&m.text.model, &m.text.corpus, &m.options, add_rows, &m);
@@ -209,11 +234,27 @@ static cs_status study_run(study *s, int64_t run, const char *dir, const char *c
 
 /* --- runs ----------------------------------------------------------------------------------------*/
 
+static bool same_folder(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 /* The checkpoints of a run; those of the first run must be in every other one. */
 static cs_status find_checkpoints(study *s, int64_t run, const char *dir)
 {
     int64_t count = 0;
     CS_AUTO_FREE int64_t *step = NULL;
+    if (!cs_path_is_dir(dir)) {
+        return cs_path_exists(dir) ? cs_fail(CS_ERR_INPUT, "%s: not a folder", dir)
+                                   : cs_fail(CS_ERR_IO, "%s: no such folder%s", dir,
+                                             cs_path_hint(dir, &(cs_hint){0}));
+    }
+    for (int64_t r = 0; r < run; ++r) {
+        if (same_folder(dir, s->dir[r]))
+            return cs_fail(CS_ERR_USAGE, "%s and %s are one run; give different seeds", s->dir[r],
+                           dir);
+    }
     cs_status status = cs_train_kept(dir, &count, &step);
     if (status != CS_OK) return status;
     const bool same =
@@ -252,15 +293,15 @@ static cs_status read_runs(study *s)
     const char *corpus = cs_args_positional(s->args, (int)s->runs);
     const char *const *words = cs_args_words(s->args);
     s->name = cs_calloc(s->runs, sizeof *s->name);
-    cs_status status = s->name ? CS_OK : CS_ERR_MEMORY;
+    s->dir = cs_calloc(s->runs, sizeof *s->dir);
+    cs_status status = s->name && s->dir ? CS_OK : CS_ERR_MEMORY;
     for (int pass = 0; pass < 2;
          ++pass) { /* what is missing is found before anything is computed */
         for (int64_t r = 0; r < s->runs && status == CS_OK; ++r) {
-            const char *dir = NULL;
-            status = cs_args_named_model(s->args, words[r], &s->name[r], &dir);
-            if (status == CS_OK && pass == 0) status = find_checkpoints(s, r, dir);
+            status = cs_args_named_model(s->args, words[r], &s->name[r], &s->dir[r]);
+            if (status == CS_OK && pass == 0) status = find_checkpoints(s, r, s->dir[r]);
             if (status == CS_OK && pass == 0 && r == 0) status = allocate(s);
-            if (status == CS_OK && pass == 1) status = study_run(s, r, dir, corpus);
+            if (status == CS_OK && pass == 1) status = study_run(s, r, s->dir[r], corpus);
         }
     }
     return status;

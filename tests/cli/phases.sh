@@ -55,7 +55,11 @@ test_pooling() {
 
 test_refused() {
     small_corpus c.tsv
-    kept a ar 0 && refuses 3 'phases need at least 3 (train --keep-at STEP,STEP,...)' "$COSPEC" phases . c.tsv && rm -r a/checkpoint-2 && kept b ar 1 &&
+    # one run twice is no second seed, and a mean over objectives is about none
+    kept a ar 0 && kept m masked 1 && refuses 2 'a and ./a are one run' "$COSPEC" phases a ./a c.tsv --blocks 4 &&
+        refuses 3 'm/checkpoint-1: trained in another way (objective masked' "$COSPEC" phases a m c.tsv --blocks 4 &&
+        refuses 3 'absent: no such folder' "$COSPEC" phases absent c.tsv && refuses 3 'c.tsv: not a folder' "$COSPEC" phases c.tsv c.tsv || return 1
+    refuses 3 'phases need at least 3 (train --keep-at STEP,STEP,...)' "$COSPEC" phases . c.tsv && rm -r a/checkpoint-2 && kept b ar 1 &&
         refuses 3 'b: its 4 checkpoints are not of the same steps as the 3 of the first run' "$COSPEC" phases a b c.tsv && refuses 2 'blocks are not possible with' "$COSPEC" phases b c.tsv --blocks 1000 && refuses 2 '--layer: give one layer' "$COSPEC" phases b c.tsv --layer 0,1 --blocks 4
 }
 
