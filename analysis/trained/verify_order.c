@@ -2,8 +2,8 @@
  * the singular directions of the matrix of their objective (learned_order.h).
  *
  * The mean of a mode's share over the checkpoints is larger the earlier it is learned, without a
- * threshold. Kendall's tau of it is formed with sigma, and with sigma times the frequency of the
- * mode. A single mode with sigma = 1 is left out: its vectors are the marginals, which biases learn.
+ * threshold. Kendall's tau of it is formed with sigma, with sigma times the frequency of the mode, and
+ * with the frequency alone, which is the baseline. A single mode with sigma = 1 is left out: its vectors are the marginals, which biases learn.
  * No theorem states the order for a network under AdamW, so that nothing can fail. */
 #include <math.h>
 
@@ -60,10 +60,10 @@ static cs_status follow(const cs_theorem_input *in, course *c, cs_item *rows)
     return status;
 }
 
-/* The modes that are compared, and tau_b of their mean shares with sigma and with sigma f. */
+/* The modes that are compared, and tau_b of their mean shares with sigma, with sigma f and with f. */
 typedef struct {
     int64_t modes, reached;
-    cs_kendall sigma, weighted;
+    cs_kendall sigma, weighted, frequency;
 } order;
 
 static cs_status order_of(const course *c, order *out)
@@ -71,22 +71,24 @@ static cs_status order_of(const course *c, order *out)
     CS_AUTO(cs_pool) pool = {0};
     double *sigma = cs_pool_take(&pool, c->modes, sizeof *sigma);
     double *weighted = cs_pool_take(&pool, c->modes, sizeof *weighted);
+    double *frequency = cs_pool_take(&pool, c->modes, sizeof *frequency);
     double *mean = cs_pool_take(&pool, c->modes, sizeof *mean);
     if (pool.status != CS_OK) return pool.status;
-    *out = (order){.sigma = {NAN, NAN}, .weighted = {NAN, NAN}};
+    *out = (order){.sigma = {NAN, NAN}, .weighted = {NAN, NAN}, .frequency = {NAN, NAN}};
     for (int64_t i = 0; i < c->modes; ++i) {
         const cs_learned_mode *m = &c->now[i].mode;
         if (m->sigma < 1 - CS_LEARNED_EQUAL || m->count > 1) {
             sigma[out->modes] = m->sigma;
+            frequency[out->modes] = c->now[i].frequency;
             weighted[out->modes] = m->sigma * c->now[i].frequency;
             mean[out->modes++] = c->mean[i];
             out->reached += m->share >= 0.5;
         }
     }
-    cs_status status = CS_OK;
-    if (out->modes > 1) status = cs_kendall_of(out->modes, sigma, mean, &out->sigma);
-    if (out->modes > 1 && status == CS_OK)
-        status = cs_kendall_of(out->modes, weighted, mean, &out->weighted);
+    if (out->modes < 2) return CS_OK;
+    cs_status status = cs_kendall_of(out->modes, sigma, mean, &out->sigma);
+    if (status == CS_OK) status = cs_kendall_of(out->modes, weighted, mean, &out->weighted);
+    if (status == CS_OK) status = cs_kendall_of(out->modes, frequency, mean, &out->frequency);
     return status;
 }
 
@@ -126,6 +128,8 @@ cs_status cs_verify_order(const cs_theorem_input *in, cs_theorem_report *report)
     CS_ITEM_FIELDS(row, &o.sigma, tau, p);
     cs_item_real(row, "tau_weighted", o.weighted.tau);
     cs_item_real(row, "p_weighted", o.weighted.p);
+    cs_item_real(row, "tau_frequency", o.frequency.tau);
+    cs_item_real(row, "p_frequency", o.frequency.p);
     state_order(in->model.name, "trained-order",
                 "larger singular values are learned earlier: 0 < Kendall's tau of sigma and the "
                 "mean share over checkpoints",

@@ -588,7 +588,7 @@ const cs_theorem cs_entry_trained = {
     .key = "~trained",
     .view = {"~trained[]", "input model documents width t loss se optimum excess excess_share "
                            "distance left_angle right_angle uniform quadratic modes reached tau p "
-                           "tau_weighted p_weighted"},
+                           "tau_weighted p_weighted tau_frequency p_frequency"},
     .course_file = "order.csv",
     .course = {"~trained[].~order[]",
                "input=^input model=^model step mode sigma count share energy observed frequency"}};

@@ -71,6 +71,19 @@ test_order_on_a_corpus() {
                   if (!(at[half, 2] > at[half, 3] + .05 && at[half, 2] > at[half, 4] + .05)) bad = "order " half " " at[half, 2] " " at[half, 3]; print bad; exit bad != "" }' o/order.csv > bad ||
             { fail "$o: $(cat bad)"; return 1; }
     done
+    # the correlations of the table are those of its course
+    python3 - 2> err << 'EOF' || { fail "$(cat err)"; return 1; }
+import csv
+modes, found = {}, next(csv.DictReader(open("o/trained.csv")))
+for row in csv.DictReader(open("o/order.csv")):
+    modes.setdefault(row["mode"], []).append({key: float(row[key]) for key in ("sigma", "frequency", "share")})
+rows = [(m[0]["sigma"], m[0]["frequency"], sum(r["share"] for r in m)) for m in modes.values() if m[0]["sigma"] < 1 - 1e-9]
+assert len(rows) == 3 == int(found["modes"]), found
+for key, of in ("tau", lambda r: r[0]), ("tau_weighted", lambda r: r[0] * r[1]), ("tau_frequency", lambda r: r[1]):
+    pairs = [(of(a) - of(b), a[2] - b[2]) for i, a in enumerate(rows) for b in rows[:i]]
+    agree, untied = sum(x * y > 0 for x, y in pairs) - sum(x * y < 0 for x, y in pairs), [sum(p[i] != 0 for p in pairs) for i in (0, 1)]
+    assert abs(float(found[key]) - agree / (untied[0] * untied[1]) ** .5) < 1e-12, (key, found, rows)
+EOF
     # any number of threads, and a figure
     cp o/order.csv one && exits 0 "$COSPEC" verify trained --model r --matrix m -k 4 -o o --force --threads 1 && cmp -s one o/order.csv || { fail "${why:-threads}"; return 1; }
     exits 0 "$COSPEC" plot order o/order.csv --series model -o f && [ -s f/order.svg ] && [ -s f/order.pdf ] || return 1
