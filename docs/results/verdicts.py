@@ -187,7 +187,7 @@ def part_of_seeds(prior, count, variance, other_count):
         return 0.0, 0.0, 0.0, 0.0
     nu = count - 1
     v, df = moderated(prior, variance, nu)
-    off = 0.4 * prior.variance / nu if count == other_count else 0.0
+    off = 0.4 * prior.variance / nu if count == other_count and nu > 0 else 0.0  # one seed has no variance
     return v / count, df, max(0.0, variance - off) / count, nu
 
 

@@ -24,7 +24,8 @@ cs_error_part cs_error_of_seeds(const cs_prior *prior, cs_seeds side, cs_seeds o
     }
     const double n = (double)side.count, nu = n - 1;
     const cs_variance m = cs_moderated(prior, (cs_variance){side.variance, nu});
-    const double off = side.count == other.count ? given_away * prior->variance / nu : 0;
+    /* one seed has no variance */
+    const double off = side.count == other.count && nu > 0 ? given_away * prior->variance / nu : 0;
     return (cs_error_part){m.variance / n, m.freedom, fmax(0, side.variance - off) / n, nu};
 }
 

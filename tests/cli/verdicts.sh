@@ -84,6 +84,10 @@ test_fresh_study() {
     verdict tiny 'not testable at this scale' "the paper's effect is below the resolution,-,4,.*,1.*e-05,[0-9i][0-9nf]*,not checked,three layers,,$" && verdict unsaid 'equivalent within 4' '' && verdict raised 'equivalent within 4' '' &&
         verdict floored 'not tested' '"\?the metric is at its floor: ' && verdict early 'baseline undertrained' '"\?f-ar.a (6) is below 0.9 of the gain of four times its steps (9 over 0)' && verdict grown 'opposite at this scale' '' || return 1
     grep -q 'opposite at one layer of width 8<' r/report.html && grep -q 'not testable at three layers<' r/report.html && grep -q 'chance that at least one is wrong' r/report.html && grep -q "<small>the paper's 1e-05 is below the resolution of .*seeds.* would suffice</small>" r/report.html && grep -q '<small>(baseline not checked)</small> <small>(no effect of a paper: a curve)</small>' r/report.html || { fail "$(grep -o '<h3>.*' r/report.html | head -50)"; return 1; }
+    # one seed: a need of two trained sides has the error of documents alone
+    sed 's|"seeds": "1 2 3 4"|"seeds": "1"|; s|"paired": true, "needs": "-"|"needs": [{"left": '"$(nll ar)"', "want": "<", "right": '"$(nll permuted-ar)"'}]|' s.json > one.json
+    exits 0 "$COSPEC" reproduce --steps one.json --template t.html --claims better,pairs -o one && grep -q '^better,.*a side has fewer than 3 seeds' one/claims.csv && grep -q '^pairs,.*not tested,ar (' one/claims.csv && grep -q '^baseline,pairs,' one/values.csv &&
+        exits 0 decide one && grep -q 'claims.csv: 2 rows' out || { fail "$why $(cat out err)"; return 1; }
     # a floor, a ceiling, a longer run and an effect need each other
     wrong() { sed "s|\"early\": {|\"early\": {$1|; s|$2|$3|" s.json > w.json; exits 3 "$COSPEC" reproduce --steps w.json --template t.html --claims early,floored -o w && says "$4"; rm -rf w; }
     wrong '"effect": 1, ' x x 'effect needs matters' && wrong '"matters": 1, "effect": 0, ' x x 'effect: expected a number above 0' && wrong '' ', "ceiling": 20}' '}' 'a floor needs a ceiling' && wrong '' '"floor": 0, "longer"' '"longer"' 'longer needs a floor' || { fail "$(cat err)"; return 1; }
