@@ -101,18 +101,6 @@ cs_status cs_system_symmetric(const cs_system *system, const cs_spectrum_options
 
 /* --- eigenvectors ----------------------------------------------------------------------------- */
 
-/* y without its part along the first `count` columns of b, twice; returns its norm. */
-static double orthogonal_part(const cs_dense *b, int64_t count, double *y)
-{
-    for (int pass = 0; pass < 2; ++pass) {
-        for (int64_t j = 0; j < count; ++j) {
-            const double *x = b->data + j * b->ld;
-            cs_add_multiple(b->rows, -cs_inner(b->rows, x, y), x, y);
-        }
-    }
-    return sqrt(cs_inner(b->rows, y, y));
-}
-
 /* Rows of the stored matrix as columns of the whole. */
 static void embed(const cs_spectrum_options *o, int64_t n, const double *from, double *to)
 {
@@ -122,34 +110,86 @@ static void embed(const cs_spectrum_options *o, int64_t n, const double *from, d
 }
 
 enum { ADDED = 64 }; /* most columns that the u add: copies of the smallest modulus */
+enum { PANEL = 64 };
+
+/* An orthonormal basis that grows by panels. */
+typedef struct {
+    cs_dense b;   /* the first `count` columns are the basis; at most `most`, and one panel more */
+    double *part; /* most x PANEL */
+    int64_t count, most;
+    double least; /* shorter remainders are dependent */
+} basis;
+
+/* y without its part along the basis. */
+static cs_status project(const basis *s, cs_dense *y)
+{
+    if (s->count == 0) return CS_OK;
+    const cs_dense b = cs_dense_columns(&s->b, 0, s->count);
+    cs_dense part = {.rows = s->count, .cols = y->cols, .ld = s->count, .data = s->part};
+    cs_status status = cs_gemm(true, false, 1, &b, y, 0, &part);
+    return status == CS_OK ? cs_gemm(false, false, -1, &b, &part, 1, y) : status;
+}
+
+/* Makes the columns of y orthonormal, by modified Gram-Schmidt, twice. Columns with a remainder of at
+ * most `least` are left out; returns the number of the others. */
+static int64_t orthonormalise(double least, cs_dense *y)
+{
+    int64_t kept = 0;
+    for (int64_t j = 0; j < y->cols; ++j) {
+        double *to = y->data + kept * y->ld;
+        memmove(to, y->data + j * y->ld, (size_t)y->rows * sizeof *to);
+        for (int pass = 0; pass < 2; ++pass) {
+            for (int64_t i = 0; i < kept; ++i) {
+                const double *x = y->data + i * y->ld;
+                cs_add_multiple(y->rows, -cs_inner(y->rows, x, to), x, to);
+            }
+        }
+        const double norm = sqrt(cs_inner(y->rows, to, to));
+        if (norm > least) {
+            cs_divide(y->rows, norm, to);
+            ++kept;
+        }
+    }
+    return kept;
+}
+
+/* Adds the panel behind the basis. The second round removes what dividing by a short remainder has
+ * brought out of the basis. */
+static cs_status add_panel(basis *s, int64_t width)
+{
+    cs_dense y = cs_dense_columns(&s->b, s->count, width);
+    cs_status status = project(s, &y);
+    if (status == CS_OK) y.cols = orthonormalise(s->least, &y);
+    if (status == CS_OK && y.cols > 0) status = project(s, &y);
+    if (status == CS_OK) s->count += orthonormalise(0, &y);
+    return status;
+}
 
 /* An orthonormal basis of the v and of what the u add. */
 static cs_status basis_of(const cs_spectrum *s, const cs_spectrum_options *o, double least,
                           cs_dense *out)
 {
-    cs_dense b = {0};
-    const int64_t most = s->k + cs_least(s->k, ADDED);
-    cs_status status = cs_dense_init(&b, s->v.rows, most);
-    int64_t count = 0;
-    for (int64_t j = 0; status == CS_OK && j < 2 * s->k && count < most; ++j) {
-        double *y = b.data + count * b.ld;
+    basis b = {.most = s->k + cs_least(s->k, ADDED), .least = least};
+    CS_AUTO_FREE double *part = b.part = cs_alloc(b.most * PANEL, sizeof *part);
+    cs_status status = part ? cs_dense_init(&b.b, s->v.rows, b.most + PANEL) : CS_ERR_MEMORY;
+    for (int64_t j = 0; status == CS_OK && j < 2 * s->k && b.count < b.most; j += PANEL) {
+        const int64_t width = cs_least(PANEL, 2 * s->k - j);
+        for (int64_t c = 0; c < width; ++c) {
+            double *y = b.b.data + (b.count + c) * b.b.ld;
+            const cs_dense *from = j + c < s->k ? &s->v : &s->u;
+            const double *x = from->data + ((j + c) % s->k) * from->ld;
+            if (j + c < s->k) {
+                memcpy(y, x, (size_t)from->rows * sizeof *y);
+            } else {
+                cs_fill(s->v.rows, 0, y);
+                embed(o, from->rows, x, y);
+            }
+        }
         status = cs_interrupt_check();
-        const cs_dense *from = j < s->k ? &s->v : &s->u;
-        const double *x = from->data + (j % s->k) * from->ld;
-        cs_fill(b.rows, 0, y);
-        if (j < s->k) {
-            memcpy(y, x, (size_t)b.rows * sizeof *y);
-        } else {
-            embed(o, s->u.rows, x, y);
-        }
-        const double norm = orthogonal_part(&b, count, y);
-        if (norm > least) {
-            cs_divide(b.rows, norm, y);
-            ++count;
-        }
+        if (status == CS_OK) status = add_panel(&b, width);
     }
-    b.cols = count;
-    return CS_DELIVER(status, out, b, cs_dense_free);
+    b.b.cols = cs_least(b.count, b.most);
+    return CS_DELIVER(status, out, b.b, cs_dense_free);
 }
 
 typedef struct {
