@@ -254,14 +254,13 @@ TEST(units_are_as_small_as_fits)
     CS_AUTO(cs_corpus) corpus = small_corpus(4, length, 8, 2, 3);
     for (int i = 0; i < 6; ++i) {
         cs_cooc_options o = options_of(1, INT64_C(1) << 28);
-        cs_build_units u = {.exact = true};
         OK(cs_objective_parse(cases[i / 2].spec, &o.objective));
         OK(cs_context_parse(cases[i / 2].context, &o.context));
         o.draws = cases[i / 2].draws;
         o.weight_by_document = i % 2;
         AUTO_OK(cs_cooc_prepared, p, cs_cooc_prepare(&corpus, &o, &p));
         OK(cs_cooc_plan(&p));
-        OK(cs_build_units_of(&p, &u));
+        const cs_build_units u = cs_build_units_of(&p);
         double all = SUM(q, 0, p.sequences.count,
                          i % 2 ? 1 : cs_context_predicted(p.plan, p.sequences.length[q]));
         const double units = all * u.scale * (o.draws > 0 ? 8 : 1);

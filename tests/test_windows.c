@@ -24,14 +24,13 @@ typedef struct {
 static void build_of(cs_corpus corpus, const char *spec, const char *context, int64_t max_length,
                      int64_t stride, build *out)
 {
-    cs_build_units units = {0};
     *out = (build){.corpus = corpus,
                    .options = {.threads = 2, .max_length = max_length, .stride = stride}};
     OK(cs_objective_parse(spec, &out->options.objective));
     OK(cs_context_parse(context, &out->options.context));
     OK(cs_cooc_prepare(&out->corpus, &out->options, &out->prepared));
     OK(cs_cooc_plan(&out->prepared));
-    OK(cs_build_units_of(&out->prepared, &units));
+    const cs_build_units units = cs_build_units_of(&out->prepared);
     out->sequences = out->prepared.sequences;
     out->plan = out->prepared.plan;
     out->job = (cs_windows_job){.corpus = &out->corpus,

@@ -271,6 +271,7 @@ static cs_status estimate(cs_args *args, cs_cooc_prepared *p)
 {
     cs_cooc_size size = {0};
     cs_status status = cs_cooc_estimate_prepared(p, &size);
+    if (p->options.comm) status = cs_comm_agree(p->options.comm, status);
     if (status != CS_OK) return status;
     cs_item *root = cs_output_root(args);
     CS_ITEM_FIELDS(root, &size, contributions, rows);
@@ -452,7 +453,11 @@ static cs_status run_cooc(cs_args *args)
     int64_t count = 0;
     CS_AUTO_FREE int64_t *draws = NULL;
     const char *list = cs_args_text(args, "draws");
-    cs_status status = cs_args_cooc(args, &file, &options);
+    const bool ranks = cs_args_flag(args, "mpi");
+    cs_status status = ranks ? cs_ranks_join(args, &comm) : CS_OK; /* first: rank 0 alone speaks */
+    if (status != CS_OK) return status;
+    status = cs_args_cooc(args, &file, &options);
+    options.comm = ranks ? &comm : NULL;
     CS_ARGS_FIELDS(args, &options, subsample, shard_size);
     if (status == CS_OK && options.shard_size == 0)
         status = cs_fail(CS_ERR_USAGE, "--shard-size 0 leaves no space for rows");
@@ -460,12 +465,9 @@ static cs_status run_cooc(cs_args *args)
         status = cs_parse_int_list(list, "--draws", 0, INT32_MAX, &count, &draws);
     if (status == CS_OK && count < 2 && cs_args_given(args, "moment-budget"))
         status = cs_fail(CS_ERR_USAGE, "--moment-budget needs a list of --draws");
-    if (status == CS_OK && cs_args_flag(args, "mpi")) {
-        status = cs_ranks_join(args, &comm);
-        options.comm = status == CS_OK ? &comm : NULL;
-    }
     if (options.comm) {
-        status = cs_ranks_resume(args, &comm);
+        status = cs_comm_agree(&comm, status);
+        if (status == CS_OK) status = cs_ranks_resume(args, &comm);
         if (status != CS_OK || args->resumed) return cs_ranks_leave(&comm, status);
     }
     status = status ? status : begin(args, &file, &options, count);

@@ -50,26 +50,21 @@ typedef struct {
     cs_exact_sum total;
 } masses;
 
-/* Combines what the ranks have. A denominator of 0 means none, -1 that there are no sequences. */
-static cs_status join_masses(cs_comm *c, masses *m)
+/* A denominator of 0 means none, -1 that there are no sequences. */
+static void join_masses(void *mine, const void *other, int64_t size)
 {
-    masses *all = cs_alloc(c->ranks, sizeof *all);
-    if (!all) return CS_ERR_MEMORY;
-    cs_comm_gather_each(c, sizeof *m, m, all);
-    *m = (masses){.denominator = -1};
-    for (int r = 0; r < c->ranks; ++r) {
-        m->most = fmax(m->most, all[r].most);
-        m->sequences += all[r].sequences;
-        cs_exact_join(&m->total, &all[r].total);
-        m->denominator = cs_context_denominators(m->denominator, all[r].denominator);
-    }
-    cs_free(all);
-    return CS_OK;
+    masses *m = mine;
+    const masses *more = other;
+    (void)size;
+    m->most = fmax(m->most, more->most);
+    m->sequences += more->sequences;
+    cs_exact_join(&m->total, &more->total);
+    m->denominator = cs_context_denominators(m->denominator, more->denominator);
 }
 
-cs_status cs_build_units_of(const cs_cooc_prepared *p, cs_build_units *out)
+cs_build_units cs_build_units_of(const cs_cooc_prepared *p)
 {
-    const bool parted = cs_cooc_parted(p);
+    cs_comm *c = cs_cooc_parted(p) ? p->options.comm : NULL;
     const int64_t count = p->sequences.count;
     masses m = {.sequences = count,
                 .denominator = count > 0
@@ -78,15 +73,13 @@ cs_status cs_build_units_of(const cs_cooc_prepared *p, cs_build_units *out)
     for (int64_t i = 0; i < count; ++i) {
         m.most = fmax(m.most, build_mass(p, i));
     }
-    cs_status status = parted ? join_masses(p->options.comm, &m) : CS_OK;
-    if (status != CS_OK) return status;
+    if (c) cs_comm_fold(c, &m, sizeof m, join_masses);
     const int64_t d = m.denominator;
     const int exponent = m.most > 0 ? cs_exact_exponent(m.most, (double)m.sequences) : 0;
     for (int64_t i = 0; i < count; ++i) {
         cs_exact_add(&m.total, build_mass(p, i), exponent);
     }
-    status = parted ? join_masses(p->options.comm, &m) : CS_OK;
-    if (status != CS_OK) return status;
+    if (c) cs_comm_fold(c, &m, sizeof m, join_masses);
     const double total = cs_exact_value(&m.total, exponent);
     /* A sample may be heavier than its expectation: never by more than 2^3 in all but degenerate
      * plan files, where the overflow of the total is caught. */
@@ -94,10 +87,9 @@ cs_status cs_build_units_of(const cs_cooc_prepared *p, cs_build_units *out)
     headroom *= cs_context_event_mass(&p->options.context);
     const bool exact = d > 0 && !p->corpus->weight && p->options.subsample == 0 &&
                        total * (double)d * headroom < 0x1p53;
-    *out = (cs_build_units){.scale = exact ? (double)d : exp2(floor(61 - log2(total * headroom))),
+    return (cs_build_units){.scale = exact ? (double)d : exp2(floor(61 - log2(total * headroom))),
                             .exact = exact,
                             .exponent = total > 0 ? cs_exact_exponent(total * headroom, 1) : 0};
-    return CS_OK;
 }
 
 /* Removing tokens before the windows are cut would move other pairs together; here they only leave
@@ -117,10 +109,7 @@ cs_status cs_build_subsample(cs_build *b)
             ++b->keep[c->token[i]];
         }
     }
-    if (cs_cooc_parted(b->of)) {
-        cs_status status = cs_comm_sum(b->of->options.comm, c->vocab, b->keep);
-        if (status != CS_OK) return status;
-    }
+    if (cs_cooc_parted(b->of)) cs_comm_sum(b->of->options.comm, c->vocab, b->keep);
     for (int64_t v = 0; v < c->vocab; ++v) {
         const double most = threshold * (double)b->of->tokens;
         b->keep[v] = b->keep[v] > most ? sqrt(most / b->keep[v]) : 1;

@@ -25,8 +25,8 @@ typedef struct {
 } cs_build_units;
 
 /* The same for any division of the corpus among ranks: collective where each has a part.
- * CS_ERR_MEMORY. */
-cs_status cs_build_units_of(const cs_cooc_prepared *p, cs_build_units *out) CS_MUST_CHECK;
+ */
+cs_build_units cs_build_units_of(const cs_cooc_prepared *p);
 
 /* Whether each rank has a part of the corpus, and not all have the whole. */
 static inline bool cs_cooc_parted(const cs_cooc_prepared *p)

@@ -1,5 +1,4 @@
-/* The sums that the ranks of a build share, besides records (build_ranks.c). All are collective and
- * fail with CS_ERR_MEMORY only. */
+/* The sums that the ranks of a build share, besides records (build_ranks.c). All are collective. */
 #pragma once
 
 #include "cooc/assemble_private.h"
@@ -13,29 +12,23 @@ typedef struct {
 } cs_sequence_counts;
 
 /* Combines the counts of all ranks; *first receives the sequences that lower ranks keep. */
-cs_status cs_ranks_join_counts(cs_comm *c, cs_sequence_counts *counts,
-                               int64_t *first) CS_MUST_CHECK;
-
-/* The sum of the first, and the most of the second. */
-cs_status cs_ranks_join_clamped(cs_comm *c, int64_t *clamped, int64_t *longest) CS_MUST_CHECK;
+void cs_ranks_join_counts(cs_comm *c, cs_sequence_counts *counts, int64_t *first);
 
 /* Replaces *x by its sum over the ranks. */
-cs_status cs_ranks_add(cs_comm *c, int64_t *x) CS_MUST_CHECK;
-cs_status cs_ranks_add_exact(cs_comm *c, cs_exact_sum *x) CS_MUST_CHECK;
+void cs_ranks_add_exact(cs_comm *c, cs_exact_sum *x);
 
 /* Contributions and units of all ranks; `overflow` of any. */
-cs_status cs_ranks_add_units(cs_comm *c, int64_t *contributions, int64_t *units,
-                             bool *overflow) CS_MUST_CHECK;
+void cs_ranks_add_units(cs_comm *c, int64_t *contributions, int64_t *units, bool *overflow);
 
 /* The total of the rows of all ranks on each, their class masses of columns on rank 0. */
-cs_status cs_ranks_add_sums(cs_comm *c, cs_assembler *a) CS_MUST_CHECK;
+void cs_ranks_add_sums(cs_comm *c, cs_assembler *a);
 
 /* The sums of the rows that this rank has in memory. */
 cs_row_sums cs_row_sums_of(const cs_cooc *m);
 
 /* The places of the rows of all ranks, and their label noise. stored: of rows that are in files and
  * not in memory, or NULL. */
-cs_status cs_ranks_place_rows(cs_comm *c, const cs_row_sums *stored, cs_cooc *m) CS_MUST_CHECK;
+void cs_ranks_place_rows(cs_comm *c, const cs_row_sums *stored, cs_cooc *m);
 
 /* For a population: places the texts of the rows, which witnesses number, likewise. */
-cs_status cs_ranks_place_texts(cs_comm *c, cs_cooc *m) CS_MUST_CHECK;
+void cs_ranks_place_texts(cs_comm *c, cs_cooc *m);

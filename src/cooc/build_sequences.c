@@ -209,8 +209,8 @@ int64_t cs_cooc_clamped(const cs_corpus *corpus, const cs_cooc_options *options,
         }
     }
     if (options->comm && corpus->all_documents > 0) {
-        const cs_status status = cs_ranks_join_clamped(options->comm, &clamped, longest);
-        if (status != CS_OK) cs_reason_clear(); /* a note less */
+        cs_comm_add(options->comm, 1, &clamped);
+        *longest = -cs_comm_least(options->comm, -*longest);
         if (clamped > 0) (void)cs_objective_clamps(&options->objective, *longest, of_longest);
     }
     return clamped;
@@ -236,11 +236,7 @@ bool cs_cooc_masked(const cs_corpus *corpus, const cs_cooc_options *options,
             }
         }
     }
-    if (options->comm && corpus->all_documents > 0 &&
-        cs_comm_sum(options->comm, SUMS, sum) != CS_OK) {
-        cs_reason_clear(); /* a note less */
-        return false;
-    }
+    if (options->comm && corpus->all_documents > 0) cs_comm_sum(options->comm, SUMS, sum);
     share[0] = masked[0] / *tokens;
     share[1] = masked[1] / *tokens;
     return *tokens > 0;
@@ -280,8 +276,7 @@ cs_status cs_cooc_prepare(const cs_corpus *corpus, const cs_cooc_options *option
     if (status == CS_OK) counts.covered = cs_sequences_covered(&p.sequences);
     if (cs_cooc_parted(&p)) {
         status = cs_comm_agree(options->comm, status);
-        if (status == CS_OK)
-            status = cs_ranks_join_counts(options->comm, &counts, &p.sequences.first);
+        if (status == CS_OK) cs_ranks_join_counts(options->comm, &counts, &p.sequences.first);
     }
     if (status == CS_OK) status = check_counts(corpus, options, &counts);
     p.skipped = counts.left_out;

@@ -80,8 +80,9 @@ static void sketch_add(sketch *s, uint64_t hash)
     *most = zeros + 1 > *most ? (uint8_t)(zeros + 1) : *most;
 }
 
-static void sketch_merge(void *merged, const void *more)
+static void sketch_merge(void *merged, const void *more, int64_t size)
 {
+    (void)size;
     sketch *to = merged;
     const sketch *from = more;
     for (int i = 0; i < SKETCH_REGISTERS; ++i) {
@@ -160,18 +161,18 @@ static cs_status size_by_walk(const cs_cooc_prepared *p, int64_t step, int worke
     const int64_t items = (p->sequences.count - 1) / (WALKED * step) + 1;
     if (status == CS_OK) status = cs_parallel_workers(items, workers, measure_sequences, &job);
     for (int i = 1; i < workers && status == CS_OK; ++i) {
-        sketch_merge(&job.worker[0].rows, &job.worker[i].rows);
-        sketch_merge(&job.worker[0].entries, &job.worker[i].entries);
+        sketch_merge(&job.worker[0].rows, &job.worker[i].rows, sizeof(sketch));
+        sketch_merge(&job.worker[0].entries, &job.worker[i].entries, sizeof(sketch));
         job.worker[0].contributions += job.worker[i].contributions;
     }
     if (cs_cooc_parted(p)) {
         cs_comm *c = p->options.comm;
         status = cs_comm_agree(c, status);
-        if (status == CS_OK)
-            status = cs_comm_fold(c, &job.worker[0].rows, sizeof(sketch), sketch_merge);
-        if (status == CS_OK)
-            status = cs_comm_fold(c, &job.worker[0].entries, sizeof(sketch), sketch_merge);
-        if (status == CS_OK) status = cs_comm_sum(c, 1, &job.worker[0].contributions);
+        if (status == CS_OK) {
+            cs_comm_fold(c, &job.worker[0].rows, sizeof(sketch), sketch_merge);
+            cs_comm_fold(c, &job.worker[0].entries, sizeof(sketch), sketch_merge);
+            cs_comm_sum(c, 1, &job.worker[0].contributions);
+        }
     }
     if (status == CS_OK)
         *out = (sizes){job.worker[0].contributions, sketch_count(&job.worker[0].rows),
@@ -193,10 +194,18 @@ static double contributions_of(const cs_cooc_prepared *p)
 }
 
 /* The same of all ranks. */
-static cs_status all_contributions(const cs_cooc_prepared *p, double *out)
+static double all_contributions(const cs_cooc_prepared *p)
 {
-    *out = contributions_of(p);
-    return cs_cooc_parted(p) ? cs_comm_sum(p->options.comm, 1, out) : CS_OK;
+    double all = contributions_of(p);
+    if (cs_cooc_parted(p)) cs_comm_sum(p->options.comm, 1, &all);
+    return all;
+}
+
+/* The plan, once all ranks that have a part of the corpus have theirs. */
+static cs_status plan_all(cs_cooc_prepared *p, cs_status status)
+{
+    if (status == CS_OK) status = cs_cooc_plan(p);
+    return cs_cooc_parted(p) ? cs_comm_agree(p->options.comm, status) : status;
 }
 
 /* Rows (entries: entries) from this number of contributions: at most. */
@@ -221,10 +230,9 @@ static cs_status size_of(const cs_cooc_prepared *p, int workers, sizes *most, si
         return status;
     }
     sizes walked = {0};
-    double all = 0;
-    cs_status status = all_contributions(p, &all);
+    const double all = all_contributions(p);
     const int64_t step = (int64_t)fmin(ceil(all / MOST_WALKED), (double)p->sequences.count);
-    if (status == CS_OK) status = size_by_walk(p, step > 0 ? step : 1, workers, &walked);
+    cs_status status = size_by_walk(p, step > 0 ? step : 1, workers, &walked);
     const double times = SKETCHED * (all > MOST_WALKED ? all / fmax(walked.contributions, 1) : 1);
     *most = (sizes){all, fmin(times * walked.rows, most_of(p, all, false)),
                     fmin(times * walked.entries, most_of(p, all, true))};
@@ -239,8 +247,7 @@ cs_status cs_cooc_estimate_prepared(cs_cooc_prepared *p, cs_cooc_size *out)
     const cs_cooc_options *options = &p->options;
     cs_build_resources use = {0};
     sizes size = {0}, least = {0};
-    cs_status status = cs_build_resources_of(options, &use);
-    if (status == CS_OK) status = cs_cooc_plan(p);
+    cs_status status = plan_all(p, cs_build_resources_of(options, &use));
     if (status == CS_OK) status = size_of(p, use.workers, &size, &least);
     if (status == CS_OK) {
         const bool by_row = cs_context_gram(&options->context); /* windows_unique.c */
@@ -274,12 +281,11 @@ cs_status cs_cooc_check_disk(cs_cooc_prepared *p, const char *dir)
     sizes most = {0}, least = {0};
     double space = 0;
     cs_status status = cs_build_resources_of(&p->options, &use);
-    if (status == CS_OK) status = cs_cooc_plan(p);
     if (status == CS_OK) status = cs_store_space(dir, &space);
+    status = plan_all(p, status);
     const cs_corpus whole = whole_of(p->corpus);
-    double all = 0;
-    if (status == CS_OK) status = all_contributions(p, &all);
     if (status == CS_OK) {
+        const double all = all_contributions(p);
         bool walks = stored_at_most(p, most_of(p, all, false), most_of(p, all, true)) > space;
         if (cs_cooc_parted(p)) cs_comm_spread(p->options.comm, &walks, sizeof walks);
         status = walks ? size_of(p, use.workers, &most, &least) : CS_OK;
@@ -309,10 +315,8 @@ cs_status cs_cooc_smaller_tail(const cs_cooc_prepared *p, const cs_cooc_size *wh
         cut.options.tail = tails[i];
         cut.plan = NULL;
         if (tails[i] <= p->options.tail) continue;
-        double all = 0;
-        status = cs_cooc_plan(&cut);
-        if (status == CS_OK) status = all_contributions(&cut, &all);
-        if (status == CS_OK && NEAR * all <= whole->contributions) {
+        status = plan_all(&cut, CS_OK);
+        if (status == CS_OK && NEAR * all_contributions(&cut) <= whole->contributions) {
             status = cs_cooc_estimate_prepared(&cut, size);
             *tail = status == CS_OK && size->matrix * TENFOLD <= whole->matrix ? tails[i] : 0;
         }

@@ -224,14 +224,13 @@ static cs_status begin(cs_cooc_prepared *p, cs_build *b)
 /* All that is known before anything is counted; collective. */
 static cs_status set_up(cs_cooc_prepared *p, cs_build *b)
 {
-    cs_build_units units = {0};
     cs_status status = begin(p, b);
     if (p->options.comm) {
         status = cs_comm_agree(p->options.comm, status);
     }
     if (status == CS_OK) status = cs_build_subsample(b);
-    if (status == CS_OK) status = cs_build_units_of(p, &units);
     if (status != CS_OK) return status;
+    const cs_build_units units = cs_build_units_of(p);
     b->scale = units.scale;
     b->exact = units.exact;
     b->exponent = units.exponent;
@@ -369,16 +368,17 @@ static cs_status count_over_ranks(cs_build *b, cs_windows_job *job, cs_assembler
     if (status == CS_OK)
         status = by_row ? rows_to_owners(b, job, exchange, &sums)
                         : records_to_owners(b, exchange, &sums, &result->runs);
-    if (status == CS_OK)
-        status = cs_ranks_add_units(comm, &sums.contributions, &sums.units, &sums.overflow);
-    if (status == CS_OK && (status = check_sums(b, &sums)) != CS_OK)
-        comm->agreed = true; /* all ranks come to this */
+    if (status != CS_OK) return status; /* which ends all ranks at once */
+    cs_ranks_add_units(comm, &sums.contributions, &sums.units, &sums.overflow);
+    if ((status = check_sums(b, &sums)) != CS_OK) comm->agreed = true; /* all come to this */
     result->contributions = sums.contributions;
     cs_progress_report(b->of->options.progress, "merge", 0, 0);
     if (status == CS_OK) status = cs_exchange_finish(exchange, b->may_use.workers, assembler);
-    result->exchanged = exchange ? cs_exchange_sent(exchange) : 0;
-    if (status == CS_OK) status = cs_ranks_add(comm, &result->exchanged);
-    return status == CS_OK ? cs_ranks_add_sums(comm, assembler) : status;
+    if (status != CS_OK) return status;
+    result->exchanged = cs_exchange_sent(exchange);
+    cs_comm_add(comm, 1, &result->exchanged);
+    cs_ranks_add_sums(comm, assembler);
+    return CS_OK;
 }
 
 static cs_windows_job windows_job(const cs_build *b)
@@ -408,8 +408,7 @@ static cs_status count(cs_build *b, cs_assembler *assembler, cs_cooc *result)
     for (int64_t i = 0; i < b->blocks && status == CS_OK; ++i) {
         cs_exact_join(&dropped, &b->block[i].dropped);
     }
-    if (status == CS_OK && b->of->options.comm)
-        status = cs_ranks_add_exact(b->of->options.comm, &dropped);
+    if (status == CS_OK && b->of->options.comm) cs_ranks_add_exact(b->of->options.comm, &dropped);
     result->dropped_mass = cs_exact_value(&dropped, b->exponent);
     return status;
 }
@@ -480,9 +479,9 @@ static cs_status finish(cs_build *b, cs_assembler *assembler, cs_cooc *result)
     cs_status status = cs_assembler_finish(assembler, result);
     if (status != CS_OK) return status;
     result->matrix.a.gram = cs_context_gram(&options->context);
-    if (cs_cooc_parted(b->of)) status = cs_ranks_add(comm, &result->sequences);
-    if (status == CS_OK && comm) {
-        status = cs_ranks_place_rows(comm, options->stored, result);
+    if (cs_cooc_parted(b->of)) cs_comm_add(comm, 1, &result->sequences);
+    if (comm) {
+        cs_ranks_place_rows(comm, options->stored, result);
     } else {
         result->all_rows = result->matrix.a.rows;
         result->all_nonzeros = cs_csr_nnz(&result->matrix.a);
@@ -490,7 +489,7 @@ static cs_status finish(cs_build *b, cs_assembler *assembler, cs_cooc *result)
     }
     if (status == CS_OK && b->language.population && result->all_rows > 0) {
         status = cs_synthetic_witnesses(&b->language, &b->of->sequences, result);
-        if (status == CS_OK && comm) status = cs_ranks_place_texts(comm, result);
+        if (status == CS_OK && comm) cs_ranks_place_texts(comm, result);
         result->sequences = result->all_rows;
     }
     return status;

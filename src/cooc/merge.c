@@ -175,6 +175,7 @@ cs_status cs_exchange_open(const cs_exchange_options *o, cs_exchange **out)
     CS_POOL_FIELDS(&x->pool, o->comm->ranks, x, count, stored);
     x->in_col = cs_pool_take(&x->pool, o->cols * o->labels, sizeof *x->in_col);
     cs_status status = x->pool.status ? x->pool.status : cs_runs_begin(&x->own);
+    status = cs_comm_agree(o->comm, status);
     if (status == CS_OK) cs_comm_gather_each(o->comm, sizeof o->stored, &o->stored, x->stored);
     return CS_DELIVER(status, out, x, cs_exchange_free);
 }

@@ -229,9 +229,9 @@ typedef struct {
 } estimate;
 
 /* x becomes the sum over the processes. */
-static cs_status sum_over(const estimate *e, int64_t n, double *x)
+static void sum_over(const estimate *e, int64_t n, double *x)
 {
-    return e->a->comm ? cs_comm_sum(e->a->comm, n, x) : CS_OK;
+    if (e->a->comm) cs_comm_sum(e->a->comm, n, x);
 }
 
 /* Columns of z become the sign vectors `first`, `first` + 1, ... of a stream. */
@@ -253,12 +253,13 @@ static cs_status project_out(const estimate *e, const cs_dense *q, cs_dense *z)
     CS_AUTO(cs_dense) inner = {0};
     cs_status status = cs_dense_init(&inner, q->cols, z->cols);
     if (status == CS_OK) status = cs_gemm(true, false, 1, q, z, 0, &inner);
-    if (status == CS_OK) status = sum_over(e, inner.rows * inner.cols, inner.data);
-    return status == CS_OK ? cs_gemm(false, false, -1, q, &inner, 1, z) : status;
+    if (status != CS_OK) return status;
+    sum_over(e, inner.rows * inner.cols, inner.data);
+    return cs_gemm(false, false, -1, q, &inner, 1, z);
 }
 
 /* out[c] = || column c ||^2, over all processes. */
-static cs_status column_squares(const estimate *e, const cs_dense *a, double *out)
+static void column_squares(const estimate *e, const cs_dense *a, double *out)
 {
     for (int64_t c = 0; c < a->cols; ++c) {
         double sum = 0, lost = 0;
@@ -268,7 +269,7 @@ static cs_status column_squares(const estimate *e, const cs_dense *a, double *ou
         }
         out[c] = sum + lost;
     }
-    return sum_over(e, a->cols, out);
+    sum_over(e, a->cols, out);
 }
 
 /* Whether A^T A z is one product: of a matrix that is here. */
@@ -373,7 +374,7 @@ static cs_status low_rank(const estimate *e, cs_dense *z, double *out)
         cs_dense part = cs_dense_columns(z, 0, q.cols);
         memcpy(part.data, q.data, (size_t)(q.ld * q.cols) * sizeof *q.data);
         status = apply_gram(e, &part);
-        if (status == CS_OK) status = column_squares(e, &part, square);
+        if (status == CS_OK) column_squares(e, &part, square);
         for (int64_t c = 0; c < part.cols && status == CS_OK; ++c) {
             sum += square[c];
         }
@@ -397,7 +398,7 @@ static cs_status draw_samples(const estimate *e, cs_dense *z, double *value)
             status = project_out(e, e->q, &part);
         }
         if (status == CS_OK) status = apply_gram(e, &part);
-        if (status == CS_OK) status = column_squares(e, &part, value + i);
+        if (status == CS_OK) column_squares(e, &part, value + i);
         cs_progress_report(s->progress, "fourth moment, samples", i + part.cols, s->samples);
     }
     return status;

@@ -99,7 +99,7 @@ static cs_status size_parts(cs_ranked *r)
             size[r->long_part[i]] += 1;
         }
     }
-    if (status == CS_OK) status = cs_comm_sum(r->comm, r->components, size);
+    if (status == CS_OK) cs_comm_sum(r->comm, r->components, size);
     for (int64_t j = 0; status == CS_OK && j < r->width; ++j) {
         if (r->short_part[j] >= 0) {
             size[r->components + r->short_part[j]] += 1;
@@ -173,7 +173,7 @@ static cs_status normalise(cs_ranked *r, bool keep_weights)
     double *row = cs_pool_take(&r->pool, r->held, sizeof *row);
     double *col = cs_pool_take(&r->pool, r->width, sizeof *col);
     cs_status status = r->pool.status ? r->pool.status : cs_masses(&r->a, row, col);
-    if (status == CS_OK) status = cs_comm_sum(r->comm, r->width, col);
+    if (status == CS_OK) cs_comm_sum(r->comm, r->width, col);
     if (status == CS_OK && !isfinite(cs_total(r->width, col))) {
         r->comm->agreed = true;
         status = cs_fail(CS_ERR_INPUT, "the sum of the matrix overflows");
@@ -250,7 +250,8 @@ cs_status cs_ranked_backward(cs_ranked *r, int wide, const double *x, double *y)
         sum_along(r, r->held, r->long_part, r->long_weight, wide, x);
         take_along(r, r->width, r->short_part, r->short_weight, wide, r->partial);
     }
-    return status ? status : cs_comm_scatter_sum(r->comm, r->width, wide, r->partial, y);
+    if (status == CS_OK) cs_comm_scatter_sum(r->comm, r->width, wide, r->partial, y);
+    return status;
 }
 
 static cs_status product(void *ctx, bool turn, int wide, const double *x, double *y)
@@ -273,14 +274,14 @@ static cs_status panel(void *ctx, bool turn, const double *x, double *y)
 }
 
 /* Sums of squares of the columns over all ranks. */
-static cs_status squares_of(cs_ranked *r, int64_t n, int64_t cols, const cs_dense *x, int64_t first,
-                            double *square)
+static void squares_of(cs_ranked *r, int64_t n, int64_t cols, const cs_dense *x, int64_t first,
+                       double *square)
 {
     for (int64_t j = 0; j < cols; ++j) {
         const double *y = x->data + (first + j) * x->ld;
         square[j] = cs_dot(n, y, y);
     }
-    return cs_comm_sum(r->comm, cols, square);
+    cs_comm_sum(r->comm, cols, square);
 }
 
 static void divide(int64_t n, double square, double *y)
@@ -290,29 +291,26 @@ static void divide(int64_t n, double square, double *y)
 
 /* As in one process (spectrum_solve.c): what was taken out of two columns leaves an inner product,
  * of as much as both were along it; these are projected again, larger values first, twice. */
-static cs_status reorthogonalise(cs_ranked *r, int64_t n, const double *along, double *dot,
-                                 cs_dense *x)
+static void reorthogonalise(cs_ranked *r, int64_t n, const double *along, double *dot, cs_dense *x)
 {
-    cs_status status = CS_OK;
-    for (int64_t j = 1; j < x->cols && status == CS_OK; ++j) {
+    for (int64_t j = 1; j < x->cols; ++j) {
         double *y = x->data + j * x->ld;
         if (along[j] * cs_largest(j, along) <= DBL_EPSILON) {
             continue;
         }
-        for (int pass = 0; pass < 2 && status == CS_OK; ++pass) {
+        for (int pass = 0; pass < 2; ++pass) {
             for (int64_t i = 0; i < j; ++i) {
                 const double *z = x->data + i * x->ld;
                 dot[i] = along[i] * along[j] > DBL_EPSILON ? cs_dot(n, z, y) : 0;
             }
-            status = cs_comm_sum(r->comm, j, dot);
-            for (int64_t i = 0; i < j && status == CS_OK; ++i) {
+            cs_comm_sum(r->comm, j, dot);
+            for (int64_t i = 0; i < j; ++i) {
                 cs_add_multiple(dot[i] != 0 ? n : 0, -dot[i], x->data + i * x->ld, y);
             }
         }
-        if (status == CS_OK) status = squares_of(r, n, 1, x, j, dot);
-        divide(status ? 0 : n, dot[0], y);
+        squares_of(r, n, 1, x, j, dot);
+        divide(n, dot[0], y);
     }
-    return status;
 }
 
 cs_status cs_ranked_project(cs_ranked *r, cs_side side, cs_dense *x)
@@ -324,21 +322,22 @@ cs_status cs_ranked_project(cs_ranked *r, cs_side side, cs_dense *x)
     CS_AUTO(cs_pool) pool = {0};
     double *square = cs_pool_take(&pool, x->cols, sizeof *square);
     double *along = cs_pool_take(&pool, x->cols, sizeof *along);
-    cs_status status = pool.status;
-    for (int64_t j = 0; j < x->cols && status == CS_OK; ++j) {
+    if (pool.status != CS_OK) return pool.status;
+    for (int64_t j = 0; j < x->cols; ++j) {
         double *y = x->data + j * x->ld;
         sum_along(r, n, part, weight, 1, y);
-        status = cs_comm_sum(r->comm, r->components, r->along);
+        cs_comm_sum(r->comm, r->components, r->along);
         for (int64_t c = 0; c < r->components; ++c) {
             along[j] = hypot(along[j], r->along[c]);
         }
         take_along(r, n, part, weight, 1, y);
     }
-    if (status == CS_OK) status = squares_of(r, n, x->cols, x, 0, square);
-    for (int64_t j = 0; j < x->cols && status == CS_OK; ++j) {
+    squares_of(r, n, x->cols, x, 0, square);
+    for (int64_t j = 0; j < x->cols; ++j) {
         divide(n, square[j], x->data + j * x->ld);
     }
-    return status == CS_OK ? reorthogonalise(r, n, along, square, x) : status;
+    reorthogonalise(r, n, along, square, x);
+    return CS_OK;
 }
 
 /* --- vectors of the block solver -------------------------------------------------------------- */
@@ -364,7 +363,8 @@ static cs_status random_panel(cs_space *s, uint64_t seed, uint64_t index, cs_pan
 static cs_status gram(cs_space *s, int64_t p, cs_panel *const *panels, const cs_panel *w, double *h)
 {
     cs_status status = vectors(s)->here.gram(s, p, panels, w, h);
-    return status ? status : cs_comm_sum(vectors(s)->comm, p * s->block * s->block, h);
+    if (status == CS_OK) cs_comm_sum(vectors(s)->comm, p * s->block * s->block, h);
+    return status;
 }
 
 cs_status cs_ranked_space_open(cs_ranked *r, cs_ranked_space *out)
@@ -384,44 +384,46 @@ cs_status cs_ranked_space_open(cs_ranked *r, cs_ranked_space *out)
 
 /* --- sizes ------------------------------------------------------------------------------------- */
 
-cs_status cs_ranked_gram_cost(cs_comm *c, const cs_csr *a, double *out)
+double cs_ranked_gram_cost(cs_comm *c, const cs_csr *a)
 {
-    *out = 0;
+    double sum = 0;
     for (int64_t i = 0; i < a->rows; ++i) {
         double d = (double)(a->ptr[i + 1] - a->ptr[i]);
-        *out += d * (d + 1) / 2;
+        sum += d * (d + 1) / 2;
     }
-    return cs_comm_sum(c, 1, out);
+    cs_comm_sum(c, 1, &sum);
+    return sum;
 }
 
 cs_status cs_ranked_estimate(const cs_shard *shard, const cs_spectrum_options *options,
                              cs_ranked_sizes *out)
 {
-    enum { BASIS = 6 }; /* vectors of the smaller side for each triplet */
     cs_comm *c = shard->comm;
     const cs_csr *a = &shard->a;
     const double n = (double)shard->width, nnz = (double)cs_csr_nnz(a), held = (double)a->rows;
-    const double k = options->k > 0 ? (double)options->k : n;
-    const double bytes =
-        24 * nnz + (16 + 8 * k) * held + 8 * BASIS * k * n / c->ranks + 28 * n + 16 * CS_PANEL * n;
+    const double k = options->k > 0 ? (double)options->k : n, slice = n / c->ranks;
+    double basis = 8 * slice * (double)cs_svd_block_columns((int64_t)k, shard->width, false);
+    if (options->solver_memory > 0) basis = fmin(basis, (double)options->solver_memory);
+    /* While it is solved, and then with the results, which are copied, and their residuals. */
+    const double solving = basis + 8 * CS_PANEL * held,
+                 results = (16 * k + 16 * CS_PANEL) * (held + slice);
+    const double bytes = 24 * nnz + 16 * held + 28 * n + 16 * CS_PANEL * n + fmax(solving, results);
     double sums[2] = {nnz, held};
-    int64_t least = 0;
     CS_AUTO_FREE double *filled = cs_calloc(shard->width, sizeof *filled);
     if (!filled) return CS_ERR_MEMORY;
     for (int64_t e = 0; e < cs_csr_nnz(a); ++e) {
         filled[a->col[e]] = 1;
     }
-    cs_status status = cs_ranked_gram_cost(c, a, &out->moment4_cost);
-    if (status == CS_OK) status = cs_comm_sum(c, 2, sums);
-    if (status == CS_OK) status = cs_comm_sum(c, shard->width, filled);
-    if (status == CS_OK) status = cs_comm_least(c, -(int64_t)bytes, &least);
+    out->moment4_cost = cs_ranked_gram_cost(c, a);
+    cs_comm_sum(c, 2, sums);
+    cs_comm_sum(c, shard->width, filled);
     out->nnz = (int64_t)sums[0];
     out->filled_rows = shard->transposed ? 0 : (int64_t)sums[1];
-    out->rank_bytes = -(double)least;
+    out->rank_bytes = -(double)cs_comm_least(c, -(int64_t)bytes);
     for (int64_t j = 0; shard->transposed && j < shard->width; ++j) {
         out->filled_rows += filled[j] > 0;
     }
-    return status;
+    return CS_OK;
 }
 
 /* --- open ------------------------------------------------------------------------------------- */
@@ -433,32 +435,30 @@ static cs_status describe(cs_ranked *r)
         cs_add_compensated(&totals[0], &lost, r->a.val[e]);
     }
     totals[0] += lost;
-    cs_status status = cs_comm_sum(r->comm, 2, totals);
+    cs_comm_sum(r->comm, 2, totals);
     r->mass = totals[0];
     r->nnz = (int64_t)totals[1];
-    if (status == CS_OK && r->nnz == 0) {
-        r->comm->agreed = true;
-        status = cs_fail(CS_ERR_INPUT, "the matrix has no nonzero entry");
+    if (r->nnz > 0) {
+        return CS_OK;
     }
-    return status;
+    r->comm->agreed = true;
+    return cs_fail(CS_ERR_INPUT, "the matrix has no nonzero entry");
 }
 
 /* The power of two that one process would take out, from the largest entry of all. */
-static cs_status scale(cs_ranked *r)
+static void scale(cs_ranked *r)
 {
     enum { NONE = -4096 };
     double largest = cs_csr_entries_of(&r->a).largest;
-    int64_t least = 0;
     int exponent = NONE;
     if (largest > 0) {
         (void)frexp(largest, &exponent);
     }
-    cs_status status = cs_comm_least(r->comm, -exponent, &least);
-    if (status == CS_OK && least < -NONE) {
+    const int64_t least = cs_comm_least(r->comm, -exponent);
+    if (least < -NONE) {
         r->exponent = cs_scale_exponent(ldexp(0.5, (int)-least));
         cs_scale_down(r->exponent, &r->a);
     }
-    return status;
 }
 
 static cs_status make_scratch(cs_ranked *r)
@@ -484,8 +484,8 @@ cs_status cs_ranked_open(cs_shard *shard, const cs_spectrum_options *options, cs
     cs_comm_slice(r.comm, r.comm->rank, r.width, &r.first, &r.slice);
     cs_status status = describe(&r);
     if (status == CS_OK) status = find_parts(&r);
-    if (status == CS_OK)
-        status = options->normalised ? scale(&r) : normalise(&r, !options->no_reduction);
+    if (status == CS_OK && options->normalised) scale(&r);
+    if (status == CS_OK && !options->normalised) status = normalise(&r, !options->no_reduction);
     if (status == CS_OK) status = cs_csr_transpose(&r.a, &r.at);
     if (status == CS_OK) status = make_scratch(&r);
     if (status != CS_OK) {

@@ -64,8 +64,8 @@ typedef struct {
 cs_status cs_ranked_space_open(cs_ranked *r, cs_ranked_space *out) CS_MUST_CHECK;
 
 /* Multiply-adds of the lower triangle of the Gram matrix of the smaller side, over all ranks; `a`:
- * this rank's part. CS_ERR_MEMORY. */
-cs_status cs_ranked_gram_cost(cs_comm *c, const cs_csr *a, double *out) CS_MUST_CHECK;
+ * this rank's part. */
+double cs_ranked_gram_cost(cs_comm *c, const cs_csr *a);
 
 /* The sums and all certificates except those of residuals and inertia, from *s: k, sigma, residual,
  * floor, components, rank, and in v slice x k right vectors. *facts: the facts found for them.

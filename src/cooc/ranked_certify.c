@@ -49,7 +49,7 @@ typedef struct {
 } run;
 
 /* out[c] = <x, y> over the columns of component c. */
-static cs_status inner_products(const run *l, const double *x, const double *y, double *out)
+static void inner_products(const run *l, const double *x, const double *y, double *out)
 {
     const int64_t *part = l->r->short_part + l->r->first;
     memset(out, 0, (size_t)l->r->components * sizeof *out);
@@ -58,7 +58,7 @@ static cs_status inner_products(const run *l, const double *x, const double *y, 
             out[part[i]] += x[i] * y[i];
         }
     }
-    return cs_comm_sum(l->r->comm, l->r->components, out);
+    cs_comm_sum(l->r->comm, l->r->components, out);
 }
 
 /* `next` becomes the unit vectors of the components that go on; false: one of them has come to its
@@ -87,8 +87,8 @@ static cs_status step(run *l)
     cs_status status = cs_interrupt_check();
     if (status == CS_OK) status = cs_ranked_forward(l->r, 1, l->now, l->left);
     if (status == CS_OK) status = cs_ranked_backward(l->r, 1, l->left, l->next);
-    if (status == CS_OK) status = inner_products(l, l->now, l->next, l->along);
     if (status != CS_OK) return status;
+    inner_products(l, l->now, l->next, l->along);
     for (int64_t c = 0; c < l->r->components; ++c) {
         if (!l->reached[c]) {
             double from = l->square[c] > 0 ? l->square[c] / l->pivot[c] : 0;
@@ -103,7 +103,8 @@ static cs_status step(run *l)
             l->next[i] -= l->along[part[i]] * l->now[i] + beta * l->before[i];
         }
     }
-    return inner_products(l, l->next, l->next, l->square);
+    inner_products(l, l->next, l->next, l->square);
+    return CS_OK;
 }
 
 static cs_status run_all(run *l, bool *all)
@@ -114,8 +115,8 @@ static cs_status run_all(run *l, bool *all)
         l->next[i] = part[i] >= 0;
     }
     l->left_over = l->r->components;
-    status = inner_products(l, l->next, l->next, l->square);
-    *all = status == CS_OK && normalise(l);
+    inner_products(l, l->next, l->next, l->square);
+    *all = normalise(l);
     memset(l->square, 0, (size_t)l->r->components * sizeof *l->square);
     for (int j = 0; status == CS_OK && *all && l->left_over > 0; ++j) {
         double *oldest = l->before;
@@ -140,7 +141,7 @@ static cs_status ranked_perron(cs_ranked *r, double largest, bool *out)
     *out = fabs(ldexp(largest, r->exponent) - 1) <= 1 - LEAST;
     if (*out) {
         negative = cs_csr_entries_of(&r->a).negative;
-        status = cs_comm_sum(r->comm, 1, &negative);
+        cs_comm_sum(r->comm, 1, &negative);
     }
     *out = *out && negative == 0;
     if (status != CS_OK || !*out || r->components == 1) return status;
@@ -314,7 +315,7 @@ static cs_status exact4(cs_ranked *r, const cs_progress *progress, double *out)
         count = count < r->width - first ? count : r->width - first;
         gram_job g = {.r = r, .first = first, .stride = first + count, .part = part};
         status = cs_parallel(count, r->threads, gram_row, &g);
-        if (status == CS_OK) status = cs_comm_scatter_sum(r->comm, count * g.stride, 1, part, mine);
+        if (status == CS_OK) cs_comm_scatter_sum(r->comm, count * g.stride, 1, part, mine);
         cs_comm_slice(r->comm, r->comm->rank, count * g.stride, &begin, &entries);
         for (int64_t e = 0; e < entries && status == CS_OK; ++e) {
             int64_t j = first + (begin + e) / g.stride, l = (begin + e) % g.stride;
@@ -323,7 +324,8 @@ static cs_status exact4(cs_ranked *r, const cs_progress *progress, double *out)
         cs_progress_report(progress, "fourth moment", first + count, r->width);
     }
     *out = sum + lost;
-    return status ? status : cs_comm_sum(r->comm, 1, out);
+    if (status == CS_OK) cs_comm_sum(r->comm, 1, out);
+    return status;
 }
 
 /* --- estimate --------------------------------------------------------------------------------- */
@@ -354,13 +356,13 @@ static cs_status sum_moments(cs_ranked *r, const cs_spectrum_options *options,
     r->deflated = false; /* sums are of Abar itself */
     s->moments.sum4 = cs_sum4_exact(NAN, 0);
     s->moments.sum_sigma2 = cs_moment2(&r->a);
-    cs_status status = cs_comm_sum(r->comm, 1, &s->moments.sum_sigma2);
-    if (status == CS_OK && options->moment4) {
-        status = cs_ranked_gram_cost(r->comm, &r->a, &s->moments.sum_sigma4_cost);
+    cs_status status = CS_OK;
+    cs_comm_sum(r->comm, 1, &s->moments.sum_sigma2);
+    if (options->moment4) {
+        s->moments.sum_sigma4_cost = cs_ranked_gram_cost(r->comm, &r->a);
         double numbers = (double)r->width * (double)r->width / 2, sum = 0;
         double cost = fmax(s->moments.sum_sigma4_cost, numbers);
-        if (status == CS_OK && !cs_moment4_exact(options, facts, cost, s))
-            status = estimate4(r, options, v, s);
+        if (!cs_moment4_exact(options, facts, cost, s)) status = estimate4(r, options, v, s);
         if (status == CS_OK && cs_moment4_exact(options, facts, cost, s)) {
             status = exact4(r, options->progress, &sum);
             s->moments.sum4 = cs_sum4_exact(sum, s->moments.sum_sigma4_cost);
@@ -386,9 +388,8 @@ static cs_status longest_line(cs_ranked *r, int64_t *out)
     for (int64_t j = 0; status == CS_OK && j < r->width; ++j) {
         column[j] = (double)(r->at.ptr[j + 1] - r->at.ptr[j]);
     }
-    if (status == CS_OK) status = cs_comm_sum(r->comm, r->width, column);
-    if (status == CS_OK) status = cs_comm_least(r->comm, -most, out);
-    *out = -*out;
+    if (status == CS_OK) cs_comm_sum(r->comm, r->width, column);
+    if (status == CS_OK) *out = -cs_comm_least(r->comm, -most);
     for (int64_t j = 0; status == CS_OK && j < r->width; ++j) {
         *out = cs_most(*out, (int64_t)column[j]);
     }

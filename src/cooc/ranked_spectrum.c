@@ -32,13 +32,13 @@ static cs_status choose_tolerance(task *t)
 {
     const double unit = DBL_EPSILON / 2;
     double rounding = 0;
-    int64_t least = 0;
     t->tol = t->options->tol;
     if (t->tol > 0) {
         return CS_OK;
     }
     cs_status status = cs_csr_rounding(&t->r.a, &t->r.at, &rounding);
-    if (status == CS_OK) status = cs_comm_least(t->r.comm, -(int64_t)(rounding / unit), &least);
+    if (status != CS_OK) return status;
+    const int64_t least = cs_comm_least(t->r.comm, -(int64_t)(rounding / unit));
     t->tol = cs_default_tolerance(((double)-least + t->r.comm->ranks) * unit);
     return status;
 }
@@ -47,12 +47,10 @@ static cs_status choose_tolerance(task *t)
 
 /* Bytes of the basis over all ranks, as large as the rank with the least free memory allows: every
  * rank must come to the same number. */
-static cs_status basis_memory(cs_comm *c, int64_t *bytes)
+static int64_t basis_memory(cs_comm *c)
 {
     const int64_t most = (int64_t)4 << 30, all = cs_mem_quarter(most * c->neighbours);
-    cs_status status = cs_comm_least(c, all / c->neighbours, bytes);
-    *bytes *= c->ranks;
-    return status;
+    return cs_comm_least(c, all / c->neighbours) * c->ranks;
 }
 
 static cs_status by_block(task *t, const cs_svd_options *o)
@@ -60,11 +58,10 @@ static cs_status by_block(task *t, const cs_svd_options *o)
     cs_ranked_space space = {0};
     cs_svd_options with_memory = *o;
     with_memory.memory = t->options->solver_memory * t->r.comm->ranks; /* that is of each */
-    cs_status status = CS_OK;
     if (with_memory.memory == 0) {
-        status = basis_memory(t->r.comm, &with_memory.memory);
+        with_memory.memory = basis_memory(t->r.comm);
     }
-    if (status == CS_OK) status = cs_ranked_space_open(&t->r, &space);
+    cs_status status = cs_ranked_space_open(&t->r, &space);
     if (status == CS_OK) status = cs_svd_block_space(&space.space, &with_memory, &t->part.svd);
     cs_space_cpu_free(&space.here);
     return status;
@@ -192,7 +189,7 @@ static cs_status take_residuals(cs_ranked *r, cs_spectrum *s)
         if (status == CS_OK) {
             differences(&s->u, s->sigma, first, left, square);
             differences(&s->v, s->sigma, first, right, square + WIDE);
-            status = cs_comm_sum(r->comm, (int64_t)2 * WIDE, square);
+            cs_comm_sum(r->comm, (int64_t)2 * WIDE, square);
         }
         for (int64_t c = 0; status == CS_OK && c < WIDE && first + c < s->k; ++c) {
             double most =
@@ -226,18 +223,18 @@ static cs_status gather_side(cs_comm *c, int64_t n, const int64_t *index, cs_den
     cs_dense all = {0};
     CS_AUTO(cs_pool) pool = {0};
     int64_t *held = cs_pool_take(&pool, c->ranks, sizeof *held), most = 0, first = 0;
-    if (held) {
-        cs_comm_gather_each(c, sizeof x->rows, &x->rows, held);
-    }
-    for (int rank = 0; held && rank < c->ranks; ++rank) {
+    cs_status status = cs_comm_agree(c, pool.status);
+    if (status != CS_OK) return status;
+    cs_comm_gather_each(c, sizeof x->rows, &x->rows, held);
+    for (int rank = 0; rank < c->ranks; ++rank) {
         most = cs_most(most, held[rank]);
     }
     /* Places of this rank's part, and those received from other ranks. */
     int64_t *own = cs_pool_take(&pool, most, sizeof *own);
     int64_t *place = cs_pool_take(&pool, most, sizeof *place);
     double *column = cs_pool_take(&pool, most, sizeof *column);
-    cs_status status =
-        pool.status ? pool.status : cs_dense_init(&all, c->rank == 0 ? n : 0, x->cols);
+    status = pool.status ? pool.status : cs_dense_init(&all, c->rank == 0 ? n : 0, x->cols);
+    status = cs_comm_agree(c, status);
     for (int rank = 0; status == CS_OK && rank < c->ranks; first += held[rank++]) {
         int64_t size = held[rank] * (int64_t)sizeof *place; /* of a double as well */
         for (int64_t i = 0; i < held[rank] && c->rank == rank; ++i) {

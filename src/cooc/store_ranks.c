@@ -257,18 +257,13 @@ static bool in_parts(const writing *w)
     return w->corpus->all_documents > 0;
 }
 
-static cs_status join_integers(writing *w)
+static void join_integers(void *mine, const void *other, int64_t size)
 {
-    const cs_store_integers mine = cs_store_integers_of(w->cooc);
-    CS_AUTO_FREE cs_store_integers *all = cs_alloc(w->comm->ranks, sizeof *all);
-    if (!all) return CS_ERR_MEMORY;
-    cs_comm_gather_each(w->comm, sizeof mine, &mine, all);
-    w->integers = mine;
-    for (int r = 0; r < w->comm->ranks; ++r) {
-        w->integers.matrix = w->integers.matrix && all[r].matrix;
-        w->integers.row_labels = w->integers.row_labels && all[r].row_labels;
-    }
-    return CS_OK;
+    cs_store_integers *a = mine;
+    const cs_store_integers *b = other;
+    (void)size;
+    a->matrix = a->matrix && b->matrix;
+    a->row_labels = a->row_labels && b->row_labels;
 }
 
 /* Numbers the shards of all ranks. */
@@ -293,7 +288,7 @@ static cs_status number_shards(writing *w)
     const bool root = w->comm->rank == 0;
     w->record = cs_pool_take(&w->pool, root ? w->all : w->shards, sizeof *w->record);
     w->documents = cs_pool_take(&w->pool, root ? w->comm->ranks : 1, sizeof *w->documents);
-    return w->pool.status;
+    return cs_comm_agree(w->comm, w->pool.status);
 }
 
 /* The disk, and the folder. */
@@ -304,8 +299,8 @@ static cs_status prepare(const writing *w, bool force)
     int64_t bytes = (int64_t)cs_store_bytes(w->corpus, (double)l->a.rows, (double)cs_csr_nnz(&l->a),
                                             classes ? (double)cs_csr_nnz(&l->row_label) : 0,
                                             (double)(classes ? l->a.cols : 0));
-    cs_status status = cs_ranks_add(w->comm, &bytes);
-    if (status != CS_OK) return status;
+    cs_status status = CS_OK;
+    cs_comm_add(w->comm, 1, &bytes);
     if (w->comm->rank == 0) {
         status = w->all > CS_SHARDS_MOST
                      ? cs_fail(CS_ERR_USAGE,
@@ -398,8 +393,9 @@ cs_status cs_cooc_write_ranks(cs_ranks_store *store, const cs_corpus *corpus, co
                  .options = options,
                  .cooc = cooc,
                  .store = store};
-    cs_status status = join_integers(&w);
-    if (status == CS_OK) status = number_shards(&w);
+    w.integers = cs_store_integers_of(cooc);
+    cs_comm_fold(w.comm, &w.integers, sizeof w.integers, join_integers);
+    cs_status status = number_shards(&w);
     if (status == CS_OK) status = prepare(&w, force);
     if (status == CS_OK) status = write_shards(&w);
     if (status == CS_OK) {

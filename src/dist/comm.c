@@ -1,15 +1,21 @@
 /* Collective operations from sends and receives.
  *
- * Method: gathers go round a ring; a scattered sum exchanges slices pair by pair and adds them in
- * the order of the ranks; a long sum is a scattered one gathered (Rabenseifner, ICCS 2004, without
- * its recursive halving, whose order of addition would depend on the rank); a short one climbs a
- * binomial tree to rank 0 and comes back down.
+ * Method: gathers go round a ring; a scattered sum exchanges slices pair by pair and adds them as
+ * they arrive, from the next lower rank to the next higher one; a long sum is a scattered one gathered
+ * (Rabenseifner, ICCS 2004, without its recursive halving); a short one climbs a binomial tree to
+ * rank 0 and comes back down; sums over lower ranks are found by recursive doubling (Hillis and
+ * Steele 1986).
+ *
+ * Nothing here allocates, so no operation fails on one rank while the others wait for it: what
+ * arrives and is then added goes through a buffer on the stack, in pieces.
  *
  * Opens the MPI plug-in: from the program's folder, or in the installed lib/cospec. */
 #include "dist/comm.h"
 
+#include <assert.h>
 #include <cblas.h>
 #include <dlfcn.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -63,25 +69,20 @@ cs_status cs_comm_open_mpi(cs_comm *out)
 cs_status cs_comm_check_alike(cs_comm *c, const char *version)
 {
     enum { SIZE = 128 };
-    char mine[SIZE] = {0};
+    char mine[SIZE] = {0}, first[SIZE];
     (void)snprintf(mine, sizeof mine, "cospec %s and OpenBLAS's kernel %s", version,
                    openblas_get_corename());
-    CS_AUTO_FREE char *all = cs_alloc(c->ranks, SIZE);
-    cs_status status = all ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK) cs_comm_gather_each(c, SIZE, mine, all);
-    for (int r = 1; status == CS_OK && r < c->ranks; ++r) {
-        if (strcmp(all, all + (ptrdiff_t)r * SIZE) != 0) {
-            status =
-                cs_fail(CS_ERR_DEVICE,
-                        "ranks run different builds or BLAS kernels: rank 0 has %s, rank %d has %s",
-                        all, r, all + (ptrdiff_t)r * SIZE);
-            c->agreed = true;
-        }
-    }
-    return status;
+    memcpy(first, mine, sizeof first);
+    cs_comm_spread(c, first, SIZE);
+    return cs_comm_agree(c, strcmp(first, mine) == 0
+                                ? CS_OK
+                                : cs_fail(CS_ERR_DEVICE,
+                                          "ranks run different builds or BLAS kernels: rank 0 has "
+                                          "%s, this one has %s",
+                                          first, mine));
 }
 
-enum { SHORT_SUM = 8192 /* doubles */, REASON = 1000 };
+enum { BUFFER = CS_COMM_SHORT / sizeof(double), REASON = 1000 };
 
 void cs_comm_slice(const cs_comm *c, int rank, int64_t n, int64_t *first, int64_t *count)
 {
@@ -100,7 +101,7 @@ void cs_comm_gather(cs_comm *c, int64_t n, size_t size, const void *mine, void *
     int64_t first = 0, count = 0;
     char *to = all;
     cs_comm_slice(c, c->rank, n, &first, &count);
-    if (count > 0) {
+    if (count > 0 && mine != to + first * (int64_t)size) {
         memcpy(to + first * (int64_t)size, mine, (size_t)count * size);
     }
     /* In round t the slice of the rank t places before goes on. */
@@ -118,49 +119,58 @@ void cs_comm_gather_each(cs_comm *c, size_t size, const void *mine, void *all)
     cs_comm_gather(c, c->ranks, size, mine, all); /* a slice is one item */
 }
 
-cs_status cs_comm_scatter_sum(cs_comm *c, int64_t n, int64_t width, const double *partial,
-                              double *mine)
+static int64_t piece_of(int64_t count, int64_t at)
 {
-    int64_t first = 0, count = 0, out_first = 0, out_count = 0;
-    cs_comm_slice(c, c->rank, n, &first, &count);
-    int64_t items = count * width, size = (int64_t)sizeof(double);
-    CS_AUTO_FREE double *work = cs_alloc(items * c->ranks, sizeof *work);
-    if (!work) return CS_ERR_MEMORY;
-    for (int t = 1; t < c->ranks; ++t) {
-        int to = step(c, t), from = step(c, -t);
-        cs_comm_slice(c, to, n, &out_first, &out_count);
-        c->swap(c, to, partial + out_first * width, out_count * width * size, from,
-                work + from * items, items * size);
-    }
-    for (int r = 0; r < c->ranks; ++r) {
-        const double *part = r == c->rank ? partial + first * width : work + r * items;
-        for (int64_t e = 0; e < items; ++e) {
-            mine[e] = r == 0 ? part[e] : mine[e] + part[e];
-        }
-    }
-    return CS_OK;
+    return count <= at ? 0 : count - at < BUFFER ? count - at : BUFFER;
 }
 
-cs_status cs_comm_sum_to_first(cs_comm *c, int64_t n, int64_t *x)
+void cs_comm_scatter_sum(cs_comm *c, int64_t n, int64_t width, const double *partial, double *mine)
 {
-    const int64_t size = (int64_t)sizeof *x;
+    const int64_t size = sizeof(double);
+    double other[BUFFER];
     int64_t first = 0, count = 0, out_first = 0, out_count = 0;
     cs_comm_slice(c, c->rank, n, &first, &count);
-    CS_AUTO_FREE int64_t *work = cs_alloc(count, sizeof *work);
-    if (!work) return CS_ERR_MEMORY;
+    const int64_t items = count * width;
+    if (items > 0 && mine != partial + first * width) {
+        memcpy(mine, partial + first * width, (size_t)items * sizeof *mine);
+    }
     for (int t = 1; t < c->ranks; ++t) {
         const int to = step(c, t), from = step(c, -t);
         cs_comm_slice(c, to, n, &out_first, &out_count);
-        c->swap(c, to, x + out_first, out_count * size, from, work, count * size);
-        for (int64_t e = 0; e < count; ++e) {
-            x[first + e] += work[e];
+        const int64_t out_items = out_count * width;
+        for (int64_t at = 0; at < items || at < out_items; at += BUFFER) {
+            const int64_t takes = piece_of(items, at);
+            c->swap(c, to, partial + out_first * width + at, piece_of(out_items, at) * size, from,
+                    other, takes * size);
+            for (int64_t e = 0; e < takes; ++e) {
+                mine[at + e] += other[e];
+            }
+        }
+    }
+}
+
+void cs_comm_sum_to_first(cs_comm *c, int64_t n, int64_t *x)
+{
+    const int64_t size = sizeof *x;
+    int64_t other[BUFFER];
+    int64_t first = 0, count = 0, out_first = 0, out_count = 0;
+    cs_comm_slice(c, c->rank, n, &first, &count);
+    for (int t = 1; t < c->ranks; ++t) {
+        const int to = step(c, t), from = step(c, -t);
+        cs_comm_slice(c, to, n, &out_first, &out_count);
+        for (int64_t at = 0; at < count || at < out_count; at += BUFFER) {
+            const int64_t takes = piece_of(count, at);
+            c->swap(c, to, x + out_first + at, piece_of(out_count, at) * size, from, other,
+                    takes * size);
+            for (int64_t e = 0; e < takes; ++e) {
+                x[first + at + e] += other[e];
+            }
         }
     }
     for (int r = 1; r < c->ranks; ++r) {
         cs_comm_slice(c, r, n, &first, &count);
         cs_comm_bring(c, r, x + first, x + first, count * size);
     }
-    return CS_OK;
 }
 
 void cs_comm_bring(cs_comm *c, int from, const void *mine, void *there, int64_t size)
@@ -191,11 +201,10 @@ void cs_comm_spread(cs_comm *c, void *bytes, int64_t size)
     }
 }
 
-cs_status cs_comm_fold(cs_comm *c, void *mine, int64_t size,
-                       void (*join)(void *mine, const void *other))
+void cs_comm_fold(cs_comm *c, void *mine, int64_t size, cs_comm_join join)
 {
-    CS_AUTO_FREE void *other = cs_alloc(size, 1);
-    if (!other) return CS_ERR_MEMORY;
+    _Alignas(max_align_t) char other[CS_COMM_SHORT];
+    assert(size <= CS_COMM_SHORT);
     for (int s = 1; s < c->ranks; s *= 2) {
         if (c->rank % (2 * s) == s) {
             c->swap(c, c->rank - s, mine, size, -1, NULL, 0);
@@ -203,58 +212,80 @@ cs_status cs_comm_fold(cs_comm *c, void *mine, int64_t size,
         }
         if (c->rank + s < c->ranks) {
             c->swap(c, -1, NULL, 0, c->rank + s, other, size);
-            join(mine, other);
+            join(mine, other, size);
         }
     }
     cs_comm_spread(c, mine, size);
-    return CS_OK;
 }
 
-/* Up the tree; what comes from above is added to what is there. */
-static cs_status short_sum(cs_comm *c, int64_t n, double *x)
+static void add_doubles(void *mine, const void *other, int64_t size)
 {
-    int64_t size = n * (int64_t)sizeof *x;
-    CS_AUTO_FREE double *other = cs_alloc(n, sizeof *other);
-    if (!other) return CS_ERR_MEMORY;
-    for (int s = 1; s < c->ranks; s *= 2) {
-        if (c->rank % (2 * s) == s) {
-            c->swap(c, c->rank - s, x, size, -1, NULL, 0);
-            break;
-        }
-        if (c->rank + s < c->ranks) {
-            c->swap(c, -1, NULL, 0, c->rank + s, other, size);
-            for (int64_t e = 0; e < n; ++e) {
-                x[e] += other[e];
-            }
-        }
+    double *x = mine;
+    const double *more = other;
+    for (int64_t e = 0; e < size / (int64_t)sizeof *x; ++e) {
+        x[e] += more[e];
     }
-    cs_comm_spread(c, x, size);
-    return CS_OK;
 }
 
-cs_status cs_comm_sum(cs_comm *c, int64_t n, double *x)
+static void add_integers(void *mine, const void *other, int64_t size)
 {
-    if (n <= SHORT_SUM) {
-        return short_sum(c, n, x);
+    int64_t *x = mine;
+    const int64_t *more = other;
+    for (int64_t e = 0; e < size / (int64_t)sizeof *x; ++e) {
+        x[e] += more[e];
+    }
+}
+
+static void take_least(void *mine, const void *other, int64_t size)
+{
+    int64_t *x = mine;
+    const int64_t *more = other;
+    (void)size;
+    *x = *more < *x ? *more : *x;
+}
+
+void cs_comm_sum(cs_comm *c, int64_t n, double *x)
+{
+    if (n <= BUFFER) {
+        cs_comm_fold(c, x, n * (int64_t)sizeof *x, add_doubles);
+        return;
     }
     int64_t first = 0, count = 0;
     cs_comm_slice(c, c->rank, n, &first, &count);
-    CS_AUTO_FREE double *mine = cs_alloc(count, sizeof *mine);
-    cs_status status = mine ? cs_comm_scatter_sum(c, n, 1, x, mine) : CS_ERR_MEMORY;
-    if (status == CS_OK) cs_comm_gather(c, n, sizeof *x, mine, x);
-    return status;
+    cs_comm_scatter_sum(c, n, 1, x, x + first);
+    cs_comm_gather(c, n, sizeof *x, x + first, x);
 }
 
-cs_status cs_comm_least(cs_comm *c, int64_t mine, int64_t *least)
+void cs_comm_add(cs_comm *c, int64_t n, int64_t *x)
 {
-    CS_AUTO_FREE int64_t *all = cs_alloc(c->ranks, sizeof *all);
-    if (!all) return CS_ERR_MEMORY;
-    cs_comm_gather_each(c, sizeof mine, &mine, all);
-    *least = all[0];
-    for (int r = 1; r < c->ranks; ++r) {
-        *least = all[r] < *least ? all[r] : *least;
+    cs_comm_fold(c, x, n * (int64_t)sizeof *x, add_integers);
+}
+
+void cs_comm_before(cs_comm *c, int64_t n, const int64_t *x, int64_t *before)
+{
+    enum { MOST = 16 };
+    const int64_t size = n * (int64_t)sizeof *x;
+    int64_t sum[MOST], other[MOST];
+    assert(n <= MOST);
+    for (int64_t e = 0; e < n; ++e) {
+        sum[e] = x[e];
+        before[e] = 0;
     }
-    return CS_OK;
+    for (int s = 1; s < c->ranks; s *= 2) { /* `sum` is of this rank and the s - 1 before it */
+        const int to = c->rank + s < c->ranks ? c->rank + s : -1;
+        const int from = c->rank >= s ? c->rank - s : -1;
+        c->swap(c, to, sum, size, from, other, size);
+        if (from >= 0) {
+            add_integers(sum, other, size);
+            add_integers(before, other, size);
+        }
+    }
+}
+
+int64_t cs_comm_least(cs_comm *c, int64_t mine)
+{
+    cs_comm_fold(c, &mine, sizeof mine, take_least);
+    return mine;
 }
 
 /* The state of a rank; of several, that of the lowest that failed. */
@@ -264,8 +295,11 @@ typedef struct {
     char reason[REASON];
 } state;
 
-static void join(state *mine, const state *other)
+static void join(void *to, const void *from, int64_t size)
 {
+    state *mine = to;
+    const state *other = from;
+    (void)size;
     bool same = mine->alike && other->alike && mine->code == other->code &&
                 strcmp(mine->reason, other->reason) == 0;
     if (mine->code == CS_OK) {
@@ -276,19 +310,9 @@ static void join(state *mine, const state *other)
 
 cs_status cs_comm_agree(cs_comm *c, cs_status status)
 {
-    state mine = {.code = (int)status, .rank = c->rank, .alike = 1}, other;
+    state mine = {.code = (int)status, .rank = c->rank, .alike = 1};
     if (status != CS_OK) (void)snprintf(mine.reason, sizeof mine.reason, "%s", cs_reason());
-    for (int s = 1; s < c->ranks; s *= 2) {
-        if (c->rank % (2 * s) == s) {
-            c->swap(c, c->rank - s, &mine, (int64_t)sizeof mine, -1, NULL, 0);
-            break;
-        }
-        if (c->rank + s < c->ranks) {
-            c->swap(c, -1, NULL, 0, c->rank + s, &other, (int64_t)sizeof other);
-            join(&mine, &other);
-        }
-    }
-    cs_comm_spread(c, &mine, (int64_t)sizeof mine);
+    cs_comm_fold(c, &mine, sizeof mine, join);
     if (mine.code == CS_OK) return CS_OK;
     c->agreed = true;
     cs_reason_clear();

@@ -145,6 +145,11 @@ cs_status cs_svd_compute(const cs_linop *a, const cs_svd_options *options,
 cs_status cs_svd_residuals(const cs_linop *a, int64_t k, const double *sigma, const cs_dense *u,
                            const cs_dense *v, double *residual) CS_MUST_CHECK;
 
+/** Columns of the largest basis of the block solver for k triplets of a matrix with n columns, where
+ * no limit of memory makes it smaller; `direct`: of a semidefinite matrix, not of A^T A.
+ */
+int64_t cs_svd_block_columns(int64_t k, int64_t n, bool direct);
+
 /** \cond INTERNAL */
 /* One function for each solver, called by cs_svd_compute, for an operator with rows >= cols (of a
  * group: of all parts together). cs_svd_compute drops values below the floor and computes the

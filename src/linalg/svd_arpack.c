@@ -73,35 +73,29 @@ static void eigenpairs_free(eigenpairs *e)
     *e = (eigenpairs){0};
 }
 
-static cs_status sum_ranks(const normal *w, int64_t n, double *x)
+static void sum_ranks(const normal *w, int64_t n, double *x)
 {
-    return w->comm ? cs_comm_sum(w->comm, n, x) : CS_OK;
+    if (w->comm) cs_comm_sum(w->comm, n, x);
 }
 
-static cs_status norm_of(const normal *w, int n, const double *x, double *norm)
+static double norm_of(const normal *w, int n, const double *x)
 {
-    *norm = cblas_dnrm2(n, x, 1);
-    if (!w->comm) {
-        return CS_OK;
-    }
-    double square = *norm * *norm;
-    cs_status status = cs_comm_sum(w->comm, 1, &square);
-    *norm = sqrt(square);
-    return status;
+    const double norm = cblas_dnrm2(n, x, 1);
+    double square = norm * norm;
+    sum_ranks(w, 1, &square);
+    return w->comm ? sqrt(square) : norm;
 }
 
-static cs_status project(const normal *w, double *x)
+static void project(const normal *w, double *x)
 {
-    cs_status status = CS_OK;
     if (w->known && w->known->cols > 0) {
         int p = (int)w->known->cols, ld = (int)w->known->ld;
         cblas_dgemv(CblasColMajor, CblasTrans, w->n, p, 1, w->known->data, ld, x, 1, 0,
                     w->coefficient, 1);
-        status = sum_ranks(w, p, w->coefficient);
+        sum_ranks(w, p, w->coefficient);
         cblas_dgemv(CblasColMajor, CblasNoTrans, w->n, p, -1, w->known->data, ld, w->coefficient, 1,
                     1, x, 1);
     }
-    return status;
 }
 
 /* y = P B^T B P x / scale^2. */
@@ -110,15 +104,16 @@ static cs_status normal_apply(normal *w, const double *x, double *y)
     cs_dense out = {.rows = w->n, .cols = 1, .ld = w->n, .data = y};
     memcpy(w->inside.data, x, (size_t)w->n * sizeof *x);
     cs_status status = cs_interrupt_check();
-    status = status ? status : project(w, w->inside.data);
-    status = status ? status : cs_linop_apply(w->b, false, &w->inside, &w->half);
+    if (status != CS_OK) return status;
+    project(w, w->inside.data);
+    status = cs_linop_apply(w->b, false, &w->inside, &w->half);
     if (status == CS_OK) {
         cblas_dscal(w->rows, 1 / w->scale, w->half.data, 1);
         status = cs_linop_apply(w->b, true, &w->half, &out);
     }
     if (status == CS_OK) {
         cblas_dscal(w->n, 1 / w->scale, y, 1);
-        status = project(w, y);
+        project(w, y);
     }
     w->applications += 2;
     cs_progress_report(w->options->progress, "ARPACK products", w->applications / 2, 0);
@@ -126,14 +121,14 @@ static cs_status normal_apply(normal *w, const double *x, double *y)
 }
 
 /* Seeded standard normal vector number `run`, in the range of P. */
-static cs_status start_vector(const normal *w, uint64_t run, double *x)
+static void start_vector(const normal *w, uint64_t run, double *x)
 {
     uint64_t index = w->comm ? run * (uint64_t)w->comm->ranks + (uint64_t)w->comm->rank : run;
     cs_rng rng = cs_rng_at(w->options->seed, CS_STREAM_SOLVER, index);
     for (int i = 0; i < w->n; ++i) {
         x[i] = cs_rng_normal(&rng);
     }
-    return project(w, x);
+    project(w, x);
 }
 
 /* scale = power of two above a power-method estimate of sigma_1; 0 when B is zero. */
@@ -142,13 +137,12 @@ static cs_status estimate_scale(normal *w)
     cs_dense x;
     cs_status status = cs_dense_init(&x, w->n, 1);
     if (status != CS_OK) return status;
-    double norm = 0, largest = 0;
-    status = start_vector(w, 0, x.data);
-    status = status ? status : norm_of(w, w->n, x.data, &norm);
+    start_vector(w, 0, x.data);
+    double norm = norm_of(w, w->n, x.data), largest = 0;
     for (int step = 0; step < NORM_STEPS && status == CS_OK && norm > 0; ++step) {
         cblas_dscal(w->n, 1 / norm, x.data, 1);
         status = cs_linop_apply(w->b, false, &x, &w->half);
-        status = status ? status : norm_of(w, w->rows, w->half.data, &norm);
+        if (status == CS_OK) norm = norm_of(w, w->rows, w->half.data);
         if (status != CS_OK || !isfinite(norm) || norm == 0) {
             largest = isfinite(norm) ? largest : norm;
             break;
@@ -156,7 +150,7 @@ static cs_status estimate_scale(normal *w)
         largest = fmax(largest, norm);
         cblas_dscal(w->rows, 1 / norm, w->half.data, 1);
         status = cs_linop_apply(w->b, true, &w->half, &x);
-        status = status ? status : norm_of(w, w->n, x.data, &norm);
+        if (status == CS_OK) norm = norm_of(w, w->n, x.data);
         largest = isfinite(norm) ? fmax(largest, norm) : norm;
         w->applications += 2;
         if (!isfinite(norm)) {
@@ -263,8 +257,8 @@ static cs_status lanczos(normal *w, int64_t nev, double tol, int64_t iterations,
     eigenpairs e = {0};
     int found = 0;
     cs_status status = arrays_init(&r, w, nev, tol, iterations);
-    status = status ? status : start_vector(w, run, r.resid);
     if (status == CS_OK) {
+        start_vector(w, run, r.resid);
         (void)pthread_mutex_lock(&arpack_lock);
         /* ARPACK's own products are too small to share: waiting threads would spin through ours. */
         cs_threads_blas_hold(true);
@@ -383,7 +377,7 @@ static cs_status left_vectors(const normal *w, eigenpairs *all, cs_svd *svd)
         cs_dense u = {w->rows, 1, w->rows, svd->u.data + j * svd->u.ld};
         memcpy(v.data, all->vector.data + at * all->vector.ld, (size_t)w->n * sizeof(double));
         status = cs_linop_apply(w->b, false, &v, &u);
-        status = status ? status : norm_of(w, w->rows, u.data, &sigma[j]);
+        if (status == CS_OK) sigma[j] = norm_of(w, w->rows, u.data);
         if (status == CS_OK && sigma[j] > 0) cblas_dscal(w->rows, 1 / sigma[j], u.data, 1);
     }
     svd->k = k;
@@ -424,11 +418,11 @@ static cs_status solve(normal *w, cs_svd *svd)
 static cs_status take_sizes(normal *w, cs_comm *comm)
 {
     double size[] = {(double)w->b->rows, (double)w->b->cols};
-    cs_status status = comm ? cs_comm_sum(comm, 2, size) : CS_OK;
+    if (comm) cs_comm_sum(comm, 2, size);
     w->comm = comm;
     w->all_rows = (int64_t)size[0];
     w->all_cols = (int64_t)size[1];
-    status = status ? status : cs_blas_int(w->b->rows, "number of rows", &w->rows);
+    cs_status status = cs_blas_int(w->b->rows, "number of rows", &w->rows);
     return status ? status : cs_blas_int(w->b->cols, "number of columns", &w->n);
 }
 

@@ -170,17 +170,21 @@ cs_status cs_svd_probe(const cs_linop *a, const cs_dense *v, double bound, uint6
 
 static const double NORMAL_RANGE = 1e60;
 
+int64_t cs_svd_block_columns(int64_t k, int64_t n, bool direct)
+{
+    const int64_t run = k + B * (cs_probe_steps(n, direct) + 2); /* a fresh block's, no restart */
+    return (cs_least(cs_most(6 * k, run), n) + B - 1) / B * B + CS_BLOCK_SPARE * B;
+}
+
 cs_status cs_krylov_capacity(const cs_space *space, const cs_svd_options *o, bool bidiagonal,
                              int64_t *capacity)
 {
     int64_t k = o->k, n = space->cols;
-    const bool direct = space->semidefinite && !bidiagonal;
-    int64_t run = k + B * (cs_probe_steps(n, direct) + 2); /* a fresh block's, without a restart */
-    int64_t columns = cs_least(cs_most(6 * k, run), n);
+    const int64_t most = cs_svd_block_columns(k, n, space->semidefinite && !bidiagonal) / B;
     int64_t memory = o->memory > 0 ? o->memory : cs_mem_quarter((int64_t)4 << 30);
     int64_t length = bidiagonal ? space->rows + n : n;
     int64_t fit = memory / (int64_t)sizeof(double) / B / cs_most(length, 1);
-    int64_t most = (columns + B - 1) / B + CS_BLOCK_SPARE, least = (k + B - 1) / B + CS_BLOCK_SPARE;
+    const int64_t least = (k + B - 1) / B + CS_BLOCK_SPARE;
     /* Blocks that are not full may make more panels than columns of them. */
     if (fit < least) {
         return cs_fail(

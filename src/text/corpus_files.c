@@ -139,8 +139,7 @@ static bool is_whole(const cs_corpus_file *f)
 static cs_status check_alike(const char *source, const cs_corpus_files *files, cs_comm *c)
 {
     CS_AUTO(cs_hasher) h = {0};
-    CS_AUTO_FREE cs_hash128 *all = cs_alloc(c->ranks, sizeof *all);
-    cs_status status = all ? cs_hasher_make(0, &h) : CS_ERR_MEMORY;
+    cs_status status = cs_comm_agree(c, cs_hasher_make(0, &h));
     if (status != CS_OK) return status;
     for (int64_t i = 0; i < files->files; ++i) {
         const cs_corpus_file *f = &files->file[i];
@@ -148,17 +147,14 @@ static cs_status check_alike(const char *source, const cs_corpus_files *files, c
         cs_hasher_add(&h, &f->bytes, sizeof f->bytes);
     }
     const cs_hash128 mine = cs_hasher_value(&h);
-    cs_comm_gather_each(c, sizeof mine, &mine, all);
-    for (int r = 1; r < c->ranks && status == CS_OK; ++r) {
-        if (cs_hash_compare(all[r], all[0]) != 0) {
-            status = cs_fail(CS_ERR_INPUT,
-                             "%s: rank 0 and rank %d see different files or sizes; all ranks need "
-                             "the same files under the same names",
-                             source, r);
-            c->agreed = true;
-        }
-    }
-    return status;
+    cs_hash128 first = mine;
+    cs_comm_spread(c, &first, sizeof first);
+    return cs_comm_agree(c, cs_hash_compare(first, mine) == 0
+                                ? CS_OK
+                                : cs_fail(CS_ERR_INPUT,
+                                          "%s: not the files or sizes that rank 0 sees; all ranks "
+                                          "need the same files under the same names",
+                                          source));
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -359,7 +355,8 @@ static cs_status join_parts(const char *source, part_reader *p, cs_comm *c)
     const shares mine = shares_of(p);
     shares sum = {0};
     CS_AUTO_FREE shares *all = cs_alloc(c->ranks, sizeof *all);
-    if (!all) return CS_ERR_MEMORY;
+    cs_status status = cs_comm_agree(c, all ? CS_OK : CS_ERR_MEMORY);
+    if (status != CS_OK) return status;
     cs_comm_gather_each(c, sizeof mine, &mine, all);
     for (int r = 0; r < c->ranks; ++r) {
         made->first_document += r < c->rank ? all[r].documents : 0;
@@ -371,7 +368,7 @@ static cs_status join_parts(const char *source, part_reader *p, cs_comm *c)
         sum.headers += all[r].headers;
         sum.returns += all[r].returns;
     }
-    cs_status status =
+    status =
         cs_blame(cs_corpus_builder_check(b, sum.documents, sum.dropped, sum.skipped), "%s", source);
     if (status != CS_OK) {
         c->agreed = true; /* all ranks come to this */
@@ -401,15 +398,9 @@ static cs_status join_words(cs_corpus_builder *b, cs_comm *c)
     }
     if (status == CS_OK) status = cs_names_join(c, &b->labels, &labels);
     if (status == CS_OK) status = cs_corpus_builder_give_labels(b, &labels);
-    if (status != CS_OK) return status;
-    CS_AUTO_FREE int64_t *unknown = cs_alloc(c->ranks, sizeof *unknown);
-    if (!unknown) return CS_ERR_MEMORY;
-    cs_comm_gather_each(c, sizeof *unknown, &b->made.unknown_tokens, unknown);
-    b->made.unknown_tokens = 0;
-    for (int r = 0; r < c->ranks; ++r) {
-        b->made.unknown_tokens += unknown[r];
-    }
-    return CS_OK;
+    status = cs_comm_agree(c, status);
+    if (status == CS_OK) cs_comm_add(c, 1, &b->made.unknown_tokens);
+    return status;
 }
 
 cs_status cs_corpus_files_read(const char *source, cs_corpus_files *files,

@@ -241,6 +241,64 @@ test_a_killed_rank_and_resume() {
     exits 0 ranks 3 $build --mpi -o many --resume && same_store one many || fail "${why:-differs}"
 }
 
+# peak_of_ranks R COMMAND...: the largest resident size of each rank in kB, a line a rank.
+peak_of_ranks() {
+    cat > peak << 'END'
+#!/bin/sh
+exec python3 -c 'import os, resource, subprocess, sys
+code = subprocess.call(sys.argv[1:])
+open("peak." + os.environ["OMPI_COMM_WORLD_RANK"], "w").write("%d\n" % resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(code)' "$@"
+END
+    chmod +x peak && rm -f peak.*
+    peak_ranks=$1; shift
+    timeout -k 5 240 mpirun --oversubscribe -n "$peak_ranks" ./peak "$COSPEC" "$@" > out 2> err
+    peak_code=$?
+    cat peak.[0-9]* > peaks
+    [ "$(wc -l < peaks)" = "$peak_ranks" ] || { fail "$* exits with $peak_code: $(head -c 300 err)"; return 1; }
+}
+
+most() { sort -n "$1" | tail -1; }
+
+# A rank needs its share, 156 bytes a column and 15 %, with more columns than rows or fewer; whole, the nonzeros alone would be too much.
+test_memory_of_a_rank() {
+    for words in 60000 300; do
+        awk -v n=$words 'BEGIN { srand(3); for (d = 0; d < 40000; ++d) { for (i = 0; i < 30; ++i) printf "w%d ", int(n * rand()); print "" } }' > $words.txt
+    done
+    printf 'w1 w2 w3 w4 w1 w3 w2 w4 w4 w1\nw2 w1 w3 w1 w4 w2\n' > few.txt
+    count="cooc --tokenizer whitespace --vocab 200000 --objective ar"
+    # shellcheck disable=SC2086
+    exits 0 "$COSPEC" $count --context each:2 --corpus few.txt -o few && exits 0 "$COSPEC" $count --context each:2 --corpus 60000.txt --shard-size 6M -o wide &&
+        exits 0 "$COSPEC" $count --context nearest:2 --corpus 300.txt --shard-size 3M -o tall || return 1
+    for r in 2 4; do
+        peak_of_ranks $r svd few --mpi -k 2 --certify none --threads 1 && without=$(most peaks) || return 1
+        for of in wide tall; do
+            factor="-k 8 --solver block --certify none --max-iterations 12 --threads 1 --memory $((32 / r))M"
+            # shellcheck disable=SC2086
+            exits 0 ranks $r svd $of --mpi $factor --dry-run --json && share=$(number rank_bytes out) whole=$(number nonzeros out) || return 1
+            # shellcheck disable=SC2086
+            peak_of_ranks $r svd $of --mpi $factor || return 1
+            while read -r peak; do
+                holds "1024 * ($peak - $without) < 1.15 * $share" || { fail "$of, a rank of $r: $why (kB, and bytes)"; return 1; }
+            done < peaks
+            holds "24 * $whole > 0.75 * $share" || { fail "$of: too few nonzeros for this test: $why"; return 1; }
+        done
+    done
+}
+
+# A length that only one rank has: all report it, before and after the first exchange.
+test_a_length_of_one_rank() {
+    awk 'BEGIN { for (i = 0; i < 400; ++i) { for (k = 0; k < 8; ++k) printf "w%d ", i * k % 9; print "" } }' > a.txt
+    awk 'BEGIN { for (i = 0; i < 40; ++i) { for (k = 0; k < 80; ++k) printf "w%d ", i * k % 9; print "" } }' > b.txt
+    for last in "-o m" --dry-run; do
+        # shellcheck disable=SC2086
+        exits 2 ranks 3 cooc --corpus '?.txt' --tokenizer whitespace --objective masked --context all --mpi $last && says "at length 80 has" || return 1
+        for line in '^cospec cooc:' 'that were not given are'; do
+            [ "$(grep -c "$line" err)" = 1 ] || { fail "$last: '$line' $(grep -c "$line" err) times: $(cat err)"; return 1; }
+        done
+    done
+}
+
 test_bad_input() {
     exits 3 ranks 3 svd none.npz --mpi -k 2 && says "none.npz" || return 1
     [ "$(grep -c '^cospec svd:' err)" = 1 ] || { fail "said $(grep -c '^cospec svd:' err) times"; return 1; }
@@ -299,7 +357,7 @@ elif ! command -v mpirun > /dev/null; then
 elif ! ranks 2 svd --help > /dev/null 2> "$work/why"; then
     skip mpi "mpirun cannot start two processes here: $(head -c 200 "$work/why" | tr '\n' ' ')"
 else
-    for t in without_mpi svd_is_that_of_one_process unfinished_results_are_printed_whole certificates_are_those_of_one_process any_size files after_ones start dry_run resume cooc_is_that_of_one_process cooc_of_a_sharded_corpus stored_rows_outlive_a_failure a_killed_rank_and_resume bad_input one_rank_cannot_read a_killed_rank_ends_all; do
+    for t in without_mpi svd_is_that_of_one_process unfinished_results_are_printed_whole certificates_are_those_of_one_process any_size files after_ones start dry_run resume cooc_is_that_of_one_process cooc_of_a_sharded_corpus stored_rows_outlive_a_failure a_killed_rank_and_resume memory_of_a_rank a_length_of_one_rank bad_input one_rank_cannot_read a_killed_rank_ends_all; do
         check $t
     done
 fi
