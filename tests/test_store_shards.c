@@ -252,7 +252,7 @@ TEST_IN_DIR(ranks_write_their_own_shards)
     cs_corpus_record texts[RANKS];
     const cs_store_integers integers = cs_store_integers_of(&m);
     assert_true(integers.matrix && integers.row_labels);
-    OK(cs_store_clear(dir, false, 0));
+    OK(cs_store_clear(dir, false, &(cs_store_kept){0}));
     for (int i = 0; i < RANKS; ++i) {
         cs_cooc part = rows_of(&m, limit[i], limit[i + 1]);
         const int64_t first = corpus.doc_ptr[document[i]];
@@ -336,8 +336,12 @@ TEST_IN_DIR(no_shard_of_another_number_stays)
     (void)put(state, "m/matrix-1-of-9.npz", "");
     (void)put(state, "m/rows-00000-of-00009.npz", "");
     assert_int_equal(unlink(file_in(state, "m", "matrix.json")), 0);
-    OK(cs_store_clear(dir, false, 9));
-    assert_int_equal(count_shards(dir), 1);
+    (void)put(state, "m/corpus-00002-of-00003.npz", "");
+    (void)put(state, "m/corpus-00002-of-00009.npz", "");
+    OK(cs_store_clear(dir, false, &(cs_store_kept){.shards = 9, .corpora = 3}));
+    assert_int_equal(count_shards(dir), 2);
+    assert_true(cs_path_exists(file_in(state, "m", "matrix-00001-of-00009.npz")));
+    assert_true(cs_path_exists(file_in(state, "m", "corpus-00002-of-00003.npz")));
     OK(cs_cooc_write(dir, &corpus, &o, &m, false, false));
     assert_int_equal(count_shards(dir), 0);
     assert_true(cs_path_exists(file_in(state, "m", "matrix-1-of-9.npz")));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/ints.h"
 #include "base/scratch.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
@@ -11,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/results.h"
 #include "cooc/builder.h"
+#include "cooc/ranked.h"
 #include "io/file.h"
 #include "linalg/matrix_index.h"
 
@@ -25,7 +27,7 @@ static const cs_opt cooc_options[] = {
     CS_REAL("subsample", "T", NULL, 1e-12, 0.999999,
             "each:W:flat, each:W:linear, each:W:harmonic: pairs weigh as if word2vec had removed "
             "tokens of a share above T at random; 1e-3 to 1e-5 are usual."),
-    CS_FLAG("mtx", "Also write matrix.mtx."),
+    CS_FLAG("mtx", "Also write matrix.mtx; not with --mpi, where no process has all rows."),
     CS_SIZE(
         "shard-size", "BYTES", "4G",
         "Largest size of a file of rows (K, M, G allowed). A larger matrix is written in shards "
@@ -146,6 +148,10 @@ static void note_built(const cs_args *args, const char *dir, const cs_cooc *cooc
     cs_output_note(args, "%s%s%lld x %lld, %lld nonzeros from %lld sequences%s", dir ? dir : "",
                    dir ? ": " : "", (long long)cooc->all_rows, (long long)cooc->matrix.a.cols,
                    (long long)cooc->all_nonzeros, (long long)cooc->sequences, merged);
+    if (cooc->resumed > 0) {
+        cs_output_note(args, "%lld of %lld contributions were counted by the interrupted run",
+                       (long long)cooc->resumed, (long long)cooc->contributions);
+    }
     if (cooc->skipped_sequences > 0) {
         cs_output_note(args, "left out %lld sequences too short for the objective",
                        (long long)cooc->skipped_sequences);
@@ -183,6 +189,60 @@ static cs_status build_in_memory(cs_args *args, cs_corpus *corpus, cs_cooc_prepa
     return status;
 }
 
+/* --- over ranks ------------------------------------------------------------------------------- */
+
+/* Each rank its rows, in shards; a lone rank as one process. */
+static cs_status build_in_shards(cs_args *args, cs_cooc_prepared *p, const char *dir, cs_cooc *cooc)
+{
+    const bool force = cs_args_flag(args, "force"), resume = cs_args_flag(args, "resume");
+    CS_AUTO(cs_ranks_store) *store = NULL;
+    cs_status status = cs_ranks_store_open(dir, p->corpus, &p->options, force, resume, &store);
+    if (status != CS_OK) return status;
+    p->options.stored = cs_ranks_store_rows(store);
+    p->options.checkpoint = cs_ranks_store_checkpoint(store);
+    p->options.resume = resume && !force;
+    if (p->options.stored) cs_output_note(args, "%s: the rows of rank 0 are kept", dir);
+    status = cs_cooc_built(p, cs_cooc_build_prepared(p, cooc));
+    if (status == CS_OK) status = cs_cooc_write_ranks(store, p->corpus, cooc, force || resume);
+    p->options.stored = NULL;
+    p->options.checkpoint = NULL;
+    return status;
+}
+
+/* --mpi: every rank counts its part, receives its rows and stores them. */
+static cs_status build_over_ranks(cs_args *args, cs_cooc_prepared *p, const char *dir,
+                                  cs_cooc *cooc)
+{
+    cs_cooc_options *o = &p->options;
+    o->progress = o->comm->rank == 0 ? o->progress : NULL;
+    if (o->memory_budget == 0) { /* of what is free, for all ranks on this machine */
+        int64_t part = cs_mem_available() / 4 / o->comm->neighbours;
+        o->memory_budget = part > 1 << 20 ? part : 1 << 20;
+    }
+    const bool parted = p->corpus->all_documents > 0; /* the check is then collective */
+    cs_status status = parted || o->comm->rank == 0 ? cs_cooc_check_disk(p, dir) : CS_OK;
+    status = cs_comm_agree(o->comm, status);
+    if (status == CS_OK) status = note_lacking(args, p);
+    if (status == CS_OK && o->comm->ranks > 1) {
+        status = build_in_shards(args, p, dir, cooc);
+    } else if (status == CS_OK) {
+        status = cs_cooc_build_prepared(p, cooc);
+        if (status == CS_OK) status = store(args, p, dir, cs_args_flag(args, "force"), cooc);
+    }
+    status = cs_ranks_alone(args, o->comm, status);
+    if (status == CS_OK) note_built(args, dir, cooc);
+    return status;
+}
+
+static cs_status build_one_over_ranks(cs_args *args, cs_cooc_prepared *p)
+{
+    CS_AUTO(cs_cooc) cooc = {0};
+    cs_status status = build_over_ranks(args, p, cs_args_text(args, "output"), &cooc);
+    if (status != CS_OK) return status;
+    cs_ranks_note(args, p->options.comm);
+    return p->options.comm->rank == 0 ? print_build(args, p, &cooc) : CS_OK;
+}
+
 /* --- a list of draws -------------------------------------------------------------------------- */
 
 static cs_status claim_draws(cs_args *args, int64_t draws)
@@ -191,30 +251,53 @@ static cs_status claim_draws(cs_args *args, int64_t draws)
     return folder ? claim_files(args, folder) : CS_ERR_MEMORY;
 }
 
+/* The largest values of a stored matrix, over ranks from its files. */
+static cs_status spectrum_of_draws(const cs_args *args, const cs_cooc_options *options,
+                                   const char *dir, const cs_cooc *cooc, cs_spectrum *out)
+{
+    enum { TOP = 16 };
+    const cs_csr *a = &cooc->matrix.a;
+    const cs_spectrum_options wanted = {.k = cs_least(TOP, cs_least(cooc->all_rows, a->cols)),
+                                        .values_only = true,
+                                        .moment4 = true,
+                                        .moment4_budget = cs_args_moment_budget(args),
+                                        .seed = options->seed,
+                                        .threads = options->threads,
+                                        .progress = options->progress};
+    if (!options->comm) {
+        return cs_spectrum_of(a, &wanted, out);
+    }
+    CS_AUTO(cs_shard) shard = {0};
+    CS_AUTO_FREE char *path = cs_path_join(dir, cs_matrix_name(dir));
+    cs_status status = cs_comm_agree(options->comm, path ? CS_OK : CS_ERR_MEMORY);
+    if (status == CS_OK) status = cs_shard_read(options->comm, path, true, &shard);
+    return status == CS_OK ? cs_ranked_spectrum(&shard, &wanted, out) : status;
+}
+
+/* DIR/draws-N, made and claimed by one rank. */
+static cs_status begin_draws(cs_args *args, const cs_cooc_options *options, const char *dir)
+{
+    cs_status status = dir ? CS_OK : CS_ERR_MEMORY;
+    if (!options->comm || options->comm->rank == 0) {
+        if (status == CS_OK) status = claim_draws(args, options->draws);
+        if (status == CS_OK) status = cs_dir_make_own(dir);
+    }
+    return options->comm ? cs_comm_agree(options->comm, status) : status;
+}
+
 /* One number of draws: the matrix into DIR/draws-N, its top singular values into the result. */
 static cs_status build_draws(cs_args *args, cs_cooc_prepared *p, cs_item *list, bool *converged)
 {
     const cs_cooc_options *options = &p->options;
-    enum { TOP = 16 };
     CS_AUTO(cs_cooc) cooc = {0};
     CS_AUTO(cs_spectrum) spectrum = {0};
     const char *dir = cs_args_format(args, "%s/draws-%lld", cs_args_text(args, "output"),
                                      (long long)options->draws);
-    cs_status status = dir ? claim_draws(args, options->draws) : CS_ERR_MEMORY;
-    if (status == CS_OK) status = cs_dir_make_own(dir);
-    if (status == CS_OK) status = build_into(args, p, dir, &cooc);
-    if (status == CS_OK) {
-        const cs_csr *a = &cooc.matrix.a;
-        int64_t side = a->rows < a->cols ? a->rows : a->cols;
-        cs_spectrum_options wanted = {.k = side < TOP ? side : TOP,
-                                      .values_only = true,
-                                      .moment4 = true,
-                                      .moment4_budget = cs_args_moment_budget(args),
-                                      .seed = options->seed,
-                                      .threads = options->threads,
-                                      .progress = options->progress};
-        status = cs_spectrum_of(a, &wanted, &spectrum);
-    }
+    cs_status status = begin_draws(args, options, dir);
+    if (status == CS_OK)
+        status =
+            options->comm ? build_over_ranks(args, p, dir, &cooc) : build_into(args, p, dir, &cooc);
+    if (status == CS_OK) status = spectrum_of_draws(args, options, dir, &cooc, &spectrum);
     if (status == CS_OK) {
         cs_item *item = cs_item_object(list, NULL);
         cs_cooc_record(cs_args_text(args, "corpus"), p, &cooc, item);
@@ -240,6 +323,11 @@ static cs_status build_list(cs_args *args, cs_cooc_prepared *p, int64_t count, c
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
         cs_cooc_set_draws(p, draws[i]);
         status = build_draws(args, p, list, &converged);
+    }
+    if (p->options.comm) {
+        status = cs_ranks_alone(args, p->options.comm, status);
+        if (status == CS_OK) cs_ranks_note(args, p->options.comm);
+        if (p->options.comm->rank > 0) return status;
     }
     if (status == CS_OK) status = cs_output_record(args, "draws", &view);
     if (status == CS_OK && !converged) {
@@ -315,51 +403,6 @@ static cs_status claim_all(cs_args *args, bool list)
     return status || list || !cs_args_given(args, "output") ? status : claim_files(args, "");
 }
 
-/* Each rank its rows, in shards; a lone rank as one process. */
-static cs_status build_in_shards(cs_args *args, cs_cooc_prepared *p, const char *dir, cs_cooc *cooc)
-{
-    const bool force = cs_args_flag(args, "force"), resume = cs_args_flag(args, "resume");
-    CS_AUTO(cs_ranks_store) *store = NULL;
-    cs_status status = cs_ranks_store_open(dir, p->corpus, &p->options, force, resume, &store);
-    if (status != CS_OK) return status;
-    p->options.stored = cs_ranks_store_rows(store);
-    if (p->options.stored) cs_output_note(args, "%s: the rows of rank 0 are kept", dir);
-    status = cs_cooc_build_prepared(p, cooc);
-    if (status == CS_OK) status = cs_cooc_write_ranks(store, p->corpus, cooc, force || resume);
-    p->options.stored = NULL;
-    return status;
-}
-
-/* --mpi: every rank counts its part, receives its rows and stores them. */
-static cs_status build_over_ranks(cs_args *args, cs_cooc_prepared *p)
-{
-    const char *dir = cs_args_text(args, "output");
-    CS_AUTO(cs_cooc) cooc = {0};
-    cs_cooc_options *o = &p->options;
-    o->progress = o->comm->rank == 0 ? o->progress : NULL;
-    if (o->memory_budget == 0) { /* of what is free, for all ranks on this machine */
-        int64_t part = cs_mem_available() / 4 / o->comm->neighbours;
-        o->memory_budget = part > 1 << 20 ? part : 1 << 20;
-    }
-    const bool parted = p->corpus->all_documents > 0; /* the check is then collective */
-    cs_status status = parted || o->comm->rank == 0 ? cs_cooc_check_disk(p, dir) : CS_OK;
-    status = cs_comm_agree(o->comm, status);
-    if (status == CS_OK) status = note_lacking(args, p);
-    if (status == CS_OK && o->comm->ranks > 1) {
-        status = build_in_shards(args, p, dir, &cooc);
-    } else if (status == CS_OK) {
-        status = cs_cooc_build_prepared(p, &cooc);
-        if (status == CS_OK) status = store(args, p, dir, cs_args_flag(args, "force"), &cooc);
-    }
-    status = cs_ranks_alone(args, o->comm, status);
-    if (status == CS_OK) cs_ranks_note(args, o->comm);
-    if (status == CS_OK && o->comm->rank == 0) {
-        note_built(args, dir, &cooc);
-        status = print_build(args, p, &cooc);
-    }
-    return status;
-}
-
 static void note_target_position(const cs_args *args, const cs_cooc_options *options)
 {
     const bool given = cs_context_given(&options->context);
@@ -393,13 +436,11 @@ static cs_status begin(cs_args *args, const cs_plan_file *file, const cs_cooc_op
                        int64_t lists)
 {
     if (options->comm && options->comm->ranks > 1) {
-        cs_status status =
-            cs_args_refuse(args, "mtx", "works in a single process; leave --mpi out");
+        cs_status status = cs_args_refuse(
+            args, "mtx",
+            "writes all rows to one file, but with --mpi no process has all rows; leave "
+            "--mpi out");
         if (status != CS_OK) return status;
-    }
-    if (options->comm && lists > 1) {
-        return cs_fail(CS_ERR_USAGE,
-                       "--draws with a list works in a single process; leave --mpi out");
     }
     if (!cs_args_given(args, "corpus")) {
         return cs_fail(CS_ERR_USAGE, "cooc needs --corpus NAME|FILE|DIR");
@@ -438,9 +479,9 @@ static cs_status build(cs_args *args, cs_corpus *corpus, cs_cooc_prepared *p, in
     if (cs_args_in_memory(args) && !cs_args_given(args, "output")) {
         return build_in_memory(args, corpus, p);
     }
-    return p->options.comm ? build_over_ranks(args, p)
-           : count > 1     ? build_list(args, p, count, draws)
-                           : build_one(args, p);
+    return count > 1         ? build_list(args, p, count, draws)
+           : p->options.comm ? build_one_over_ranks(args, p)
+                             : build_one(args, p);
 }
 
 static cs_status run_cooc(cs_args *args)
@@ -454,7 +495,7 @@ static cs_status run_cooc(cs_args *args)
     CS_AUTO_FREE int64_t *draws = NULL;
     const char *list = cs_args_text(args, "draws");
     const bool ranks = cs_args_flag(args, "mpi");
-    cs_status status = ranks ? cs_ranks_join(args, &comm) : CS_OK; /* first: rank 0 alone speaks */
+    cs_status status = ranks ? cs_ranks_join(args, &comm) : CS_OK; /* so that rank 0 alone notes */
     if (status != CS_OK) return status;
     status = cs_args_cooc(args, &file, &options);
     options.comm = ranks ? &comm : NULL;

@@ -49,7 +49,8 @@ typedef struct cs_build {
     bool whole;        /* every block is wholly in the sums, or not at all */
     double due;   /* cs_seconds of the next checkpoint, for which blocks that have not begun wait */
     int64_t kept; /* blocks of the last one */
-    bool collects; /* the general method with collectors, the only one that writes checkpoints */
+    int64_t resumed; /* contributions of the one that was taken up */
+    bool collects;   /* the general method with collectors, the only one that writes checkpoints */
     json_t *identity;
     cs_checkpoint *checkpoint; /* to go on from */
 } cs_build;

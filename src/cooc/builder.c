@@ -118,7 +118,9 @@ static cs_status take_up(cs_build *b)
         e->contributions = s.contributions;
         e->units = s.units;
         e->overflow = s.overflow;
+        b->resumed = s.contributions;
     }
+    b->done = 0; /* with the blocks of other ranks, which the checkpoint has as well */
     for (int64_t i = 0; i < b->blocks; ++i) {
         b->done += b->block[i].done;
     }
@@ -362,8 +364,8 @@ static cs_status count_over_ranks(cs_build *b, cs_windows_job *job, cs_assembler
     CS_AUTO(cs_exchange) *exchange = NULL;
     count_sums sums = {0};
     double lacking = 0;
-    const bool by_row =
-        cs_cooc_parted(b->of) && b->of->sequences.count > 0 && cs_windows_apply(job, &lacking);
+    const bool by_row = cs_cooc_parted(b->of) && !b->checkpoint && b->of->sequences.count > 0 &&
+                        cs_windows_apply(job, &lacking);
     cs_status status = cs_exchange_open(&options, &exchange);
     if (status == CS_OK)
         status = by_row ? rows_to_owners(b, job, exchange, &sums)
@@ -456,7 +458,8 @@ static void forget(cs_cooc_prepared *p)
 
 cs_status cs_cooc_built(cs_cooc_prepared *p, cs_status status)
 {
-    const bool kept = p->counts && p->counts->collects && p->options.checkpoint;
+    /* Of several ranks the first that has seen the interrupt ends the others. */
+    const bool kept = p->counts && p->counts->collects && p->options.checkpoint && !p->options.comm;
     if (status == CS_ERR_INTERRUPT && kept) status = save(p->counts);
     forget(p);
     return status;
@@ -475,11 +478,13 @@ static cs_status finish(cs_build *b, cs_assembler *assembler, cs_cooc *result)
     const cs_cooc_options *options = &b->of->options;
     cs_comm *comm = options->comm;
     result->sequences = cs_cooc_windows(options, &b->of->sequences);
+    result->resumed = b->resumed;
     result->skipped_sequences = b->of->skipped;
     cs_status status = cs_assembler_finish(assembler, result);
     if (status != CS_OK) return status;
     result->matrix.a.gram = cs_context_gram(&options->context);
     if (cs_cooc_parted(b->of)) cs_comm_add(comm, 1, &result->sequences);
+    if (comm) cs_comm_add(comm, 1, &result->resumed);
     if (comm) {
         cs_ranks_place_rows(comm, options->stored, result);
     } else {
@@ -510,6 +515,7 @@ cs_status cs_cooc_build_prepared(cs_cooc_prepared *p, cs_cooc *out)
         status = cs_checkpoint_identity(corpus, options, b->scale, b->blocks, &b->identity);
     if (status == CS_OK && options->checkpoint && options->resume)
         status = cs_checkpoint_open(options->checkpoint, b->identity, &b->checkpoint);
+    if (options->comm) status = cs_comm_agree(options->comm, status);
     if (status == CS_OK)
         status = cs_assembler_new(corpus, b->exact, 1 / b->scale, b->may_use.limit,
                                   options->scratch, &assembler);

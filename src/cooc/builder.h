@@ -119,7 +119,8 @@ typedef struct {
     /** Processes that share the work with the same options; NULL: one process. Each has the whole
      * corpus or its part of it (cs_corpus.all_documents), counts its part of the sequences, and
      * receives a range of the rows. The rows of all ranks, in the order of the ranks, are those of
-     * one process, bit for bit. Without checkpoint.
+     * one process, bit for bit. Each rank has a separate checkpoint, which an interrupt does not
+     * renew.
      */
     cs_comm *comm;
     /** Of several processes: the rows of this one are stored, as an interrupted run has left them
@@ -162,6 +163,8 @@ struct cs_cooc {
     int64_t skipped_sequences;
     /** Contributions that were counted. */
     int64_t contributions;
+    /** Those of them that an interrupted build had counted; not a property of the matrix. */
+    int64_t resumed;
     /** Sum of the matrix in predicted tokens (or documents). */
     double mass;
     /** Mass lost to empty windows or rounding. */

@@ -133,7 +133,7 @@ cs_status cs_cooc_write(const char *dir, const cs_corpus *corpus, const cs_cooc_
     if (status == CS_OK) status = list_shards(cooc, count, &s.index);
     if (status == CS_OK) status = cs_dir_make(dir);
     if (status == CS_OK) status = check_space(dir, s.corpus, cooc, count);
-    if (status == CS_OK) status = cs_store_clear(dir, force, 0);
+    if (status == CS_OK) status = cs_store_clear(dir, force, &(cs_store_kept){0});
     s.limit = limit;
     if (status == CS_OK)
         status = cs_parallel(files_of_rows(&s) + CS_STORE_COMMON_PARTS + 1, options->threads,

@@ -55,12 +55,13 @@ cs_status cs_cooc_write(const char *dir, const cs_corpus *corpus, const cs_cooc_
 /** A folder that the ranks of a group write together. Free it with cs_ranks_store_free. */
 typedef struct cs_ranks_store cs_ranks_store;
 
-/** \retval CS_ERR_USAGE the folder has records of an interrupted build (cs_ranks_store_open)
+/** \retval CS_ERR_USAGE the folder has records or checkpoints of an interrupted build (cs_ranks_store_open)
  */
 cs_status cs_ranks_store_check(const char *dir) CS_MUST_CHECK;
 
 /** Opens the folder for the build of `options`, with its group; collective. A rank that has stored
- * its rows leaves a record of them, rank-NUMBER-of-COUNT.bin, until the matrix is complete. With
+ * its rows leaves a record of them, rank-NUMBER-of-COUNT.bin, until the matrix is complete, and one
+ * that has counted for a while a checkpoint (cs_ranks_store_checkpoint). With
  * `resume`, rows of such records are kept if their files have the recorded sizes and digests.
  *
  * \param force remove what an interrupted run has left
@@ -72,6 +73,9 @@ cs_status cs_ranks_store_check(const char *dir) CS_MUST_CHECK;
 cs_status cs_ranks_store_open(const char *dir, const cs_corpus *corpus,
                               const cs_cooc_options *options, bool force, bool resume,
                               cs_ranks_store **out) CS_MUST_CHECK;
+
+/** The folder for the checkpoint of this rank, checkpoint-NUMBER-of-COUNT. */
+const char *cs_ranks_store_checkpoint(const cs_ranks_store *store);
 
 /** Frees it; the files stay. */
 void cs_ranks_store_free(cs_ranks_store **store);

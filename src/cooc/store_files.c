@@ -179,15 +179,18 @@ cs_status cs_store_paths(const char *dir, cs_pool *pool, char *path[CS_STORE_FIL
 }
 
 /* Calls `visit` with the path of every shard in a folder but those of `keep` files. */
-static cs_status each_shard(const char *dir, int64_t keep,
+static cs_status each_shard(const char *dir, const cs_store_kept *keep,
                             cs_status (*visit)(void *ctx, const char *path), void *ctx)
 {
-    char **name = NULL, end[32];
+    static const char of_corpus[] = "corpus-";
+    char **name = NULL, rows[32], corpus[32];
     int64_t count = 0;
-    (void)snprintf(end, sizeof end, "-of-%05lld.npz", (long long)keep);
+    (void)snprintf(rows, sizeof rows, "-of-%05lld.npz", (long long)keep->shards);
+    (void)snprintf(corpus, sizeof corpus, "-of-%05lld.npz", (long long)keep->corpora);
     cs_status status = cs_path_is_dir(dir) ? cs_dir_names(dir, &name, &count) : CS_OK;
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
-        if (cs_is_shard_name(name[i]) && !cs_has_suffix(name[i], end)) {
+        const bool documents = strncmp(name[i], of_corpus, sizeof of_corpus - 1) == 0;
+        if (cs_is_shard_name(name[i]) && !cs_has_suffix(name[i], documents ? corpus : rows)) {
             CS_AUTO_FREE char *path = cs_path_join(dir, name[i]);
             status = path ? visit(ctx, path) : CS_ERR_MEMORY;
         }
@@ -213,7 +216,7 @@ cs_status cs_store_space(const char *dir, double *out)
     for (int i = 0; status == CS_OK && i < CS_STORE_FILES; ++i) {
         status = add_size(out, path[i]);
     }
-    return status == CS_OK ? each_shard(dir, 0, add_size, out) : status;
+    return status == CS_OK ? each_shard(dir, &(cs_store_kept){0}, add_size, out) : status;
 }
 
 cs_status cs_store_check(const char *dir, double bytes, const char *what)
@@ -230,12 +233,12 @@ cs_status cs_store_check(const char *dir, double bytes, const char *what)
 static cs_status remove_old(void *ctx, const char *path)
 {
     (void)ctx;
-    return unlink(path) == 0 || errno == ENOENT
+    return unlink(path) == 0 || errno == ENOENT || errno == EISDIR /* whoever writes it says so */
                ? CS_OK
                : cs_fail(CS_ERR_IO, "%s: cannot remove the old file: %s", path, strerror(errno));
 }
 
-cs_status cs_store_clear(const char *dir, bool force, int64_t keep)
+cs_status cs_store_clear(const char *dir, bool force, const cs_store_kept *keep)
 {
     static const bool of_rows[CS_STORE_FILES] = {[CS_STORE_MATRIX] = true,
                                                  [CS_STORE_ROWS_FILE] = true,

@@ -25,9 +25,15 @@ enum {
 const char *cs_store_name(int index);
 cs_status cs_store_paths(const char *dir, cs_pool *pool, char *path[CS_STORE_FILES]) CS_MUST_CHECK;
 
+/* The numbers of files that a matrix in shards and its corpus have; 0: none. */
+typedef struct {
+    int64_t shards, corpora;
+} cs_store_kept;
+
 /* Before the first file is written: refuses a stored matrix without `force`, then removes the files of
- * an older one in any form. Shards of `keep` files stay (0: none). CS_ERR_USAGE, CS_ERR_IO. */
-cs_status cs_store_clear(const char *dir, bool force, int64_t keep) CS_MUST_CHECK;
+ * an older one in any form, except shards in as many files as `keep` says. CS_ERR_USAGE,
+ * CS_ERR_IO. */
+cs_status cs_store_clear(const char *dir, bool force, const cs_store_kept *keep) CS_MUST_CHECK;
 
 /* Bytes that the files may take: free ones of the file system of `dir`, and those of an older matrix,
  * which is removed first. */

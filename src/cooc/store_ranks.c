@@ -1,7 +1,7 @@
 /* Writing a matrix whose rows several processes hold. Each writes its rows as shards, its part of the
  * corpus as one, and then a record of both; every rank knows the number of shards of all. Once all
  * have succeeded, rank 0 receives the records (sizes and digests), writes the rest, the index and
- * matrix.json last, and removes the files of records.
+ * matrix.json last, and removes the files of records and the checkpoints.
  *
  * A record file holds a head, the records of the shards, and XXH3-128 of both: it is for the machine
  * and the program that wrote it. */
@@ -31,7 +31,7 @@ typedef struct {
 } rank_head;
 
 struct cs_ranks_store {
-    char *dir, *path; /* of the folder, and of the record of this rank */
+    char *dir, *path, *checkpoint; /* the folder; in it the record and checkpoint of this rank */
     const cs_cooc_options *options;
     rank_head head;
     cs_shard_record *record; /* head.shards; NULL: nothing is stored */
@@ -53,32 +53,38 @@ typedef struct {
     cs_pool pool;
 } writing;
 
-/* --- records of ranks ------------------------------------------------------------------------- */
+/* --- what ranks leave -------------------------------------------------------------------------- */
 
-static bool is_record_name(const char *name)
+static bool is_name(const char *format, const char *name)
 {
     int rank = 0, ranks = 0, end = 0;
-    return sscanf(name, "rank-%5d-of-%5d.bin%n", &rank, &ranks, &end) == 2 && end > 0 &&
-           name[end] == '\0';
+    return sscanf(name, format, &rank, &ranks, &end) == 2 && end > 0 && name[end] == '\0';
 }
 
-/* Visits the record files of a folder; *count receives their number. */
-static cs_status each_record(const char *dir, bool removes, int64_t *count)
+static cs_status remove_record(const char *path)
+{
+    return unlink(path) == 0 ? CS_OK
+                             : cs_fail(CS_ERR_IO, "%s: cannot remove: %s", path, strerror(errno));
+}
+
+/* Visits the records and checkpoints of ranks in a folder; *count receives their number. */
+static cs_status each_left(const char *dir, bool removes, int64_t *count)
 {
     char **name = NULL;
     int64_t names = 0;
     *count = 0;
     cs_status status = cs_path_is_dir(dir) ? cs_dir_names(dir, &name, &names) : CS_OK;
     for (int64_t i = 0; i < names && status == CS_OK; ++i) {
-        if (!is_record_name(name[i])) {
+        const bool record = is_name("rank-%5d-of-%5d.bin%n", name[i]);
+        if (!record && !is_name("checkpoint-%5d-of-%5d%n", name[i])) {
             continue;
         }
         CS_AUTO_FREE char *path = cs_path_join(dir, name[i]);
         *count += 1;
         if (!path) {
             status = CS_ERR_MEMORY;
-        } else if (removes && unlink(path) != 0) {
-            status = cs_fail(CS_ERR_IO, "%s: cannot remove: %s", path, strerror(errno));
+        } else if (removes) {
+            status = record ? remove_record(path) : cs_cooc_checkpoint_remove(path);
         }
     }
     cs_text_list_free(name, names);
@@ -201,7 +207,7 @@ static cs_status read_record(cs_ranks_store *s, const cs_hash128 *build, const c
 cs_status cs_ranks_store_check(const char *dir)
 {
     int64_t records = 0;
-    cs_status status = each_record(dir, false, &records);
+    cs_status status = each_left(dir, false, &records);
     return status || records == 0
                ? status
                : cs_fail(CS_ERR_USAGE,
@@ -223,10 +229,13 @@ cs_status cs_ranks_store_open(const char *dir, const cs_corpus *corpus,
         s->options = options;
         s->dir = cs_strdup(dir);
         s->path = cs_format("%s/rank-%05d-of-%05d.bin", dir, comm->rank + 1, comm->ranks);
-        status = s->dir && s->path ? identity_of(corpus, options, &build) : CS_ERR_MEMORY;
+        s->checkpoint = cs_format("%s/checkpoint-%05d-of-%05d", dir, comm->rank + 1, comm->ranks);
+        status = s->dir && s->path && s->checkpoint ? identity_of(corpus, options, &build)
+                                                    : CS_ERR_MEMORY;
+        if (status == CS_OK) status = cs_link_refuse(s->checkpoint);
     }
     if (status == CS_OK && comm->rank == 0) {
-        status = force && !resume ? each_record(dir, true, &records)
+        status = force && !resume ? each_left(dir, true, &records)
                  : resume         ? CS_OK
                                   : cs_ranks_store_check(dir);
     }
@@ -239,7 +248,7 @@ cs_status cs_ranks_store_open(const char *dir, const cs_corpus *corpus,
 void cs_ranks_store_free(cs_ranks_store **store)
 {
     if (*store) {
-        CS_FREE_FIELDS(*store, dir, path, record);
+        CS_FREE_FIELDS(*store, dir, path, checkpoint, record);
         cs_free(*store);
         *store = NULL;
     }
@@ -248,6 +257,11 @@ void cs_ranks_store_free(cs_ranks_store **store)
 const cs_row_sums *cs_ranks_store_rows(const cs_ranks_store *store)
 {
     return store->record ? &store->head.rows : NULL;
+}
+
+const char *cs_ranks_store_checkpoint(const cs_ranks_store *store)
+{
+    return store->checkpoint;
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -300,7 +314,10 @@ static cs_status prepare(const writing *w, bool force)
                                             classes ? (double)cs_csr_nnz(&l->row_label) : 0,
                                             (double)(classes ? l->a.cols : 0));
     cs_status status = CS_OK;
+    int64_t stored = w->store->record != NULL; /* ranks that keep their files */
     cs_comm_add(w->comm, 1, &bytes);
+    cs_comm_add(w->comm, 1, &stored);
+    const cs_store_kept keep = {stored > 0 ? w->all : 0, stored > 0 ? w->comm->ranks : 0};
     if (w->comm->rank == 0) {
         status = w->all > CS_SHARDS_MOST
                      ? cs_fail(CS_ERR_USAGE,
@@ -310,7 +327,7 @@ static cs_status prepare(const writing *w, bool force)
                      : cs_dir_make(w->dir);
         if (status == CS_OK)
             status = cs_store_check(w->dir, (double)bytes, "the files of the matrix");
-        if (status == CS_OK) status = cs_store_clear(w->dir, force, w->all);
+        if (status == CS_OK) status = cs_store_clear(w->dir, force, &keep);
     }
     return cs_comm_agree(w->comm, status);
 }
@@ -401,7 +418,7 @@ cs_status cs_cooc_write_ranks(cs_ranks_store *store, const cs_corpus *corpus, co
     if (status == CS_OK) {
         bring_records(&w);
         status = w.comm->rank == 0 ? finish(&w) : CS_OK;
-        if (status == CS_OK && w.comm->rank == 0) status = each_record(w.dir, true, &records);
+        if (status == CS_OK && w.comm->rank == 0) status = each_left(w.dir, true, &records);
         status = cs_comm_agree(w.comm, status);
     }
     cs_free(w.limit);

@@ -299,6 +299,47 @@ test_a_length_of_one_rank() {
     done
 }
 
+# Each matrix of a list of draws is that of one process, and so are its largest values.
+test_lists_of_draws() {
+    small_corpus c.tsv
+    list="cooc --corpus c.tsv --objective masked --unmasked 4 --max-length 9 --draws 1,4 --json"
+    # shellcheck disable=SC2086
+    exits 0 "$COSPEC" $list -o one && sigmas out > a || return 1
+    for r in 2 3; do
+        # shellcheck disable=SC2086
+        exits 0 ranks $r $list --mpi --force -o many && sigmas out > b && near_lists a b 1e-10 16 || return 1
+        for draws in 1 4; do same_store one/draws-$draws many/draws-$draws || { fail "$r ranks, $draws draws: $why"; return 1; }; done
+        [ -f many/draws.json ] && [ -f many/draws.csv ] && cmp one/draws.csv many/draws.csv > differ || [ "$(head -1 one/draws.csv)" = "$(head -1 many/draws.csv)" ] || return 1
+    done
+}
+
+# kill -9 of a rank that is stopped while it stores its rows: those of the others are kept.
+test_a_rank_killed_while_it_stores() {
+    small_corpus c.tsv
+    build="cooc --corpus c.tsv --objective ar --context nearest:2 --shard-size 1K --threads 1"
+    # shellcheck disable=SC2086
+    exits 0 "$COSPEC" $build -o one || return 1
+    printf '#!/bin/sh\necho $$ > pid.$OMPI_COMM_WORLD_RANK\nexec "$@"\n' > each
+    chmod +x each
+    # shellcheck disable=SC2086
+    timeout -k 5 120 mpirun --oversubscribe -n 4 ./each "$COSPEC" $build --mpi -o many > out 2> err &
+    group=$!
+    i=0
+    until [ -n "$(ls many/matrix-0* 2> /dev/null)" ] || [ $i = 3000 ]; do i=$((i + 1)); sleep 0.01; done
+    kill -STOP "$(cat pid.1)" || { fail "the run was over: $(head -c 300 err)"; return 1; }
+    i=0
+    until [ "$(ls many/rank-0000[134]-of-00004.bin 2> /dev/null | wc -l)" = 3 ] || [ $i = 600 ]; do i=$((i + 1)); sleep 0.1; done
+    kill -9 "$(cat pid.1)"
+    wait $group && { fail "exit code 0"; return 1; }
+    [ "$(ls many/rank-*.bin)" = "$(ls many/rank-0000[134]-of-00004.bin)" ] && [ ! -f many/matrix.json ] || { fail "left: $(ls many/rank-*)"; return 1; }
+    kept=$(ls many/matrix-0* | head -1)
+    touch -d 2001-01-01 "$kept"
+    # shellcheck disable=SC2086
+    exits 0 ranks 4 $build --mpi -o many --resume && same_store one many || { fail "${why:-differs}"; return 1; }
+    [ "$(date -r "$kept" +%Y)" = 2001 ] || { fail "$kept was written again"; return 1; }
+    [ -z "$(ls many | grep 'checkpoint\|rank-')" ] || fail "left: $(ls many)"
+}
+
 test_bad_input() {
     exits 3 ranks 3 svd none.npz --mpi -k 2 && says "none.npz" || return 1
     [ "$(grep -c '^cospec svd:' err)" = 1 ] || { fail "said $(grep -c '^cospec svd:' err) times"; return 1; }
@@ -309,8 +350,7 @@ test_bad_input() {
     done
     matrix || return 1
     exits 2 ranks 2 svd m --mpi --solver lapack && says "works in a single process" || return 1
-    exits 2 ranks 2 svd m --mpi --device cuda && says "leave --mpi out" || return 1
-    exits 2 ranks 2 cooc --corpus c.tsv --objective masked --unmasked 4 --draws 1,4 --mpi -o l && says "leave --mpi out"
+    exits 2 ranks 2 svd m --mpi --device cuda && says "leave --mpi out"
 }
 
 # One rank that cannot read the file ends all, and says which it was.
@@ -357,7 +397,7 @@ elif ! command -v mpirun > /dev/null; then
 elif ! ranks 2 svd --help > /dev/null 2> "$work/why"; then
     skip mpi "mpirun cannot start two processes here: $(head -c 200 "$work/why" | tr '\n' ' ')"
 else
-    for t in without_mpi svd_is_that_of_one_process unfinished_results_are_printed_whole certificates_are_those_of_one_process any_size files after_ones start dry_run resume cooc_is_that_of_one_process cooc_of_a_sharded_corpus stored_rows_outlive_a_failure a_killed_rank_and_resume memory_of_a_rank a_length_of_one_rank bad_input one_rank_cannot_read a_killed_rank_ends_all; do
+    for t in without_mpi svd_is_that_of_one_process unfinished_results_are_printed_whole certificates_are_those_of_one_process any_size files after_ones start dry_run resume cooc_is_that_of_one_process cooc_of_a_sharded_corpus stored_rows_outlive_a_failure a_killed_rank_and_resume a_rank_killed_while_it_stores lists_of_draws memory_of_a_rank a_length_of_one_rank bad_input one_rank_cannot_read a_killed_rank_ends_all; do
         check $t
     done
 fi
