@@ -456,7 +456,7 @@ const cs_theorem cs_entry_qwem = {
     .id = "qwem",
     .about = "verify qwem is about symmetric counts of words",
     .paper = "QWEM",
-    .printed_words = "eigenvectors of M* are learned one at a time",
+    .printed_words = "eigenvectors of M* are learned, the largest first",
     .corrected_words = "the flow has a closed form from every start",
     .printed = "dW/dt = (M* - W W^T) W from a small start: W W^T -> sum_(k<=d) lambda_k v_k v_k^T, "
                "modes in the order of lambda_k; aligned start: sigmoids",

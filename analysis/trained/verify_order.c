@@ -2,11 +2,10 @@
  * the singular directions of the matrix of their objective (learned_order.h).
  *
  * The mean of a mode's share over the checkpoints is larger the earlier it is learned, without a
- * threshold. Kendall's tau of it is formed with sigma, with sigma times the frequency of the mode, and
- * with the frequency alone, which is the baseline. A single mode with sigma = 1 is left out: its vectors are the marginals, which biases learn.
+ * threshold. Kendall's tau of it is formed with sigma, with sigma times the frequency of the mode,
+ * and with the frequency alone, which is the baseline. A single mode with sigma = 1 is left out: its
+ * vectors are the marginals, which biases learn.
  * No theorem states the order for a network under AdamW, so that nothing can fail. */
-#include <math.h>
-
 #include "analysis/trained/learned_order.h"
 #include "base/auto.h"
 #include "base/ints.h"
@@ -42,6 +41,27 @@ static void add_rows(const course *c, int64_t step, cs_item *rows)
     }
 }
 
+/* Whether the mode is compared: a single one with sigma = 1 is learned by biases. */
+static bool compared(const cs_learned_mode *m)
+{
+    return m->sigma < 1 - CS_LEARNED_EQUAL || m->count > 1;
+}
+
+/* Before the other checkpoints are read. */
+static cs_status check_modes(const course *c)
+{
+    int64_t modes = 0;
+    for (int64_t i = 0; i < c->modes; ++i) {
+        modes += compared(&c->now[i].mode);
+    }
+    return modes > 1
+               ? CS_OK
+               : cs_fail(CS_ERR_USAGE,
+                         "an order needs at least two modes with sigma below 1, but the first "
+                         "%lld triplets have %lld; give more --triplets",
+                         (long long)c->k, (long long)modes);
+}
+
 static cs_status follow(const cs_theorem_input *in, course *c, cs_item *rows)
 {
     const cs_learned_run *run = in->run;
@@ -51,6 +71,7 @@ static cs_status follow(const cs_theorem_input *in, course *c, cs_item *rows)
         status = run->open(run->ctx, i, &model);
         if (status == CS_OK)
             status = cs_learned_directions(&c->corpus, &model, in->seed, c->now, &c->modes);
+        if (status == CS_OK && i == 0) status = check_modes(c);
         if (status == CS_OK) add_rows(c, run->step[i], rows);
         for (int64_t k = 0; k < c->modes && status == CS_OK; ++k) {
             c->mean[k] += c->now[k].mode.share / (double)run->count;
@@ -74,10 +95,10 @@ static cs_status order_of(const course *c, order *out)
     double *frequency = cs_pool_take(&pool, c->modes, sizeof *frequency);
     double *mean = cs_pool_take(&pool, c->modes, sizeof *mean);
     if (pool.status != CS_OK) return pool.status;
-    *out = (order){.sigma = {NAN, NAN}, .weighted = {NAN, NAN}, .frequency = {NAN, NAN}};
+    *out = (order){0};
     for (int64_t i = 0; i < c->modes; ++i) {
         const cs_learned_mode *m = &c->now[i].mode;
-        if (m->sigma < 1 - CS_LEARNED_EQUAL || m->count > 1) {
+        if (compared(m)) {
             sigma[out->modes] = m->sigma;
             frequency[out->modes] = c->now[i].frequency;
             weighted[out->modes] = m->sigma * c->now[i].frequency;
@@ -85,7 +106,6 @@ static cs_status order_of(const course *c, order *out)
             out->reached += m->share >= 0.5;
         }
     }
-    if (out->modes < 2) return CS_OK;
     cs_status status = cs_kendall_of(out->modes, sigma, mean, &out->sigma);
     if (status == CS_OK) status = cs_kendall_of(out->modes, weighted, mean, &out->weighted);
     if (status == CS_OK) status = cs_kendall_of(out->modes, frequency, mean, &out->frequency);

@@ -576,7 +576,7 @@ const cs_theorem cs_entry_trained = {
     .id = "trained",
     .about = "verify trained is about the toy model, or about a run with its matrix",
     .paper = "cospec",
-    .corrected_words = "training comes near the minimum of the loss",
+    .corrected_words = "training finds the factors of Abar, largest first",
     .corrected =
         "-(b/2)^2 (sigma_1^2 + ... + sigma_d^2) <= L_b(f, W), and training comes near: its "
         "subspaces are those of Abar",
