@@ -15,7 +15,7 @@
  * and no adaptive rate. Time is the sum of their rates, so that small steps of `full` are the flow.
  *
  * Under `counts` and `skip-gram` small embeddings follow D = V^2 (a - p p^T), not M. Their step is
- * in units of the largest eigenvalue of D. */
+ * in units of the largest modulus of an eigenvalue of D. */
 #pragma once
 
 #include "analysis/theorems/qwem_flow.h"
@@ -51,6 +51,7 @@ typedef struct {
 cs_status cs_qwem_train(const cs_qwem_problem *problem, const cs_qwem_recipe *recipe,
                         const cs_dense *start, cs_qwem_path *out, cs_dense *end) CS_MUST_CHECK;
 
-/* The interval between two samples: 1 / lambda_1, or 1 over the largest eigenvalue of D. */
+/* The interval between two samples: 1 / lambda_1, or 1 over the largest modulus of an eigenvalue of
+ * D, so that a step is stable for all of them. */
 cs_status cs_qwem_interval(const cs_qwem_problem *problem, const cs_qwem_recipe *recipe,
                            double *out) CS_MUST_CHECK;
