@@ -14,6 +14,7 @@
 #include "io/json.h"
 #include "io/run_id.h"
 #include "io/safetensors.h"
+#include "linalg/matrix_index.h"
 #include "plan/spec.h"
 #include "text/corpus.h"
 
@@ -97,6 +98,15 @@ const char *fuzz_index_folder(const char *bytes, int64_t size)
         sure(cs_safetensors_writer_commit(&w) == CS_OK);
     }
     put(in_root(path, "index/model.safetensors.index.json"), bytes, (size_t)size);
+    return dir;
+}
+
+const char *fuzz_shards_folder(const char *bytes, int64_t size)
+{
+    static char dir[PATH];
+    char path[PATH];
+    if (!dir[0]) (void)folder(dir, "shards");
+    put(in_root(path, "shards/" CS_MATRIX_INDEX), bytes, (size_t)size);
     return dir;
 }
 

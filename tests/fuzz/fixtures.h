@@ -13,13 +13,14 @@ const char *fuzz_folder(void);
 const char *fuzz_file(const char *ending, const void *bytes, size_t size);
 
 /* Folders with the input in its place: model.safetensors.index.json with one shard of tensors "a"
- * and "b"; config.json with the weights of a golden GPT-2; trainer.json of checkpoint-5, its own
+ * and "b"; matrix.index.json without shards; config.json with the weights of a golden GPT-2; trainer.json of checkpoint-5, its own
  * digest corrected, with files of one letter "x"; one file of a built matrix, chosen by the first
  * byte (cs_cooc_file), with the others as they were built; manifest.json, its own digest corrected,
  * with a table; the records of a checkpoint of counts, their digest in its checkpoint.json; files of
  * a tokenizer's folder, the members of an object, with a tokenizer.json of words if it names none;
  * small images under the names that are its lines, text under those that begin with '!'. */
 const char *fuzz_index_folder(const char *bytes, int64_t size);
+const char *fuzz_shards_folder(const char *bytes, int64_t size);
 const char *fuzz_model_folder(const char *bytes, int64_t size);
 const char *fuzz_trainer_folder(const char *bytes, int64_t size);
 const char *fuzz_store_folder(const char *bytes, int64_t size);

@@ -1,6 +1,7 @@
 /* Readers of files that hold arrays or JSON: everything that was read is touched to its last byte,
  * so that a size beyond its memory shows under the sanitizer. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "analysis/measures/row_blocks.h"
 #include "analysis/study/claims.h"
@@ -21,6 +22,8 @@
 #include "io/safetensors.h"
 #include "linalg/gram.h"
 #include "linalg/matrix_file.h"
+#include "linalg/matrix_index.h"
+#include "linalg/shard_portion_private.h"
 #include "model/model.h"
 #include "plan/plan_file.h"
 #include "plan/spec.h"
@@ -177,6 +180,39 @@ cs_status fuzz_index(const char *path, const char *bytes, int64_t size)
     cs_status status = cs_safetensors_open_model(dir, &s);
     if (status == CS_OK) status = all_tensors(s);
     cs_safetensors_free(s);
+    return status;
+}
+
+/* Every row is in the portion of one rank, whatever their number. */
+static void check_portions(const cs_matrix_index *x)
+{
+    enum { MOST = 5 };
+    for (int ranks = 1; ranks <= MOST; ++ranks) {
+        int64_t rows = 0;
+        for (int r = 0; r < ranks; ++r) {
+            const cs_portion p = cs_portion_of(x, r, ranks);
+            rows += p.high - p.low;
+            if (p.low < 0 || p.high < p.low || p.high > x->rows || p.to > x->shards) abort();
+        }
+        if (rows != x->rows) abort();
+    }
+}
+
+cs_status fuzz_shards(const char *path, const char *bytes, int64_t size)
+{
+    (void)path;
+    CS_AUTO(cs_matrix_index) x = {0}, again = {0};
+    const char *dir = fuzz_shards_folder(bytes, size);
+    cs_status status = cs_matrix_index_read(dir, &x);
+    if (status != CS_OK) return status;
+    check_portions(&x);
+    CS_AUTO(cs_csr) a = {0};
+    CS_AUTO_FREE char *file = cs_path_join(dir, CS_MATRIX_INDEX);
+    fuzz_also(file ? cs_matrix_read(file, &a) : CS_ERR_MEMORY); /* its shards are missing */
+    status = cs_matrix_index_write(dir, &x);
+    if (status == CS_OK) status = cs_matrix_index_read(dir, &again);
+    fuzz_touch(again.shard, again.shards * (int64_t)sizeof *again.shard);
+    fuzz_touch(again.corpus, again.corpora * (int64_t)sizeof *again.corpus);
     return status;
 }
 

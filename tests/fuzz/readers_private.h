@@ -16,6 +16,7 @@
     X("gram", ".npz", fuzz_gram)                                                                   \
     X("safetensors", ".safetensors", fuzz_safetensors)                                             \
     X("index", NULL, fuzz_index)                                                                   \
+    X("shards", NULL, fuzz_shards)                                                                 \
     X("json", ".json", fuzz_json)                                                                  \
     X("config", NULL, fuzz_config)                                                                 \
     X("model", NULL, fuzz_model)                                                                   \
