@@ -126,6 +126,46 @@ TEST(records_mostly_new_are_appended)
     assert_int_equal(t.units, 3 * many);
 }
 
+/* Runs in memory, in the file, moved to the file by the first piece or a later one, and a borrowed
+ * one: merged alike, whole and by ranges, and read alike. */
+TEST(runs_are_held_in_memory)
+{
+    enum { EACH = 100, PIECES = 10, RUNS = 2, ALL = EACH * PIECES };
+    static const int64_t limits[] = {0, 1, EACH * 3 / 2, ALL + EACH, RUNS * ALL, RUNS * ALL + 1};
+    cs_record record[ALL];
+    for (int i = 0; i < ALL; ++i) {
+        record[i] = record_of(i, 0, 1);
+    }
+    OK(cs_records_sort(record, ALL, false));
+    for (size_t l = 0; l < sizeof limits / sizeof *limits; ++l) {
+        CS_AUTO(cs_runs) runs = {0};
+        cs_runs_init(&runs, NULL);
+        cs_runs_hold(&runs, limits[l]);
+        for (int run = 0; run < RUNS; ++run) {
+            OK(cs_runs_begin(&runs));
+            for (int p = 0; p < PIECES; ++p) {
+                OK(cs_runs_extend(&runs, record + (ptrdiff_t)EACH * p, EACH));
+            }
+        }
+        assert_true((runs.memory != NULL) == (limits[l] >= RUNS * ALL));
+        OK(cs_runs_borrow(&runs, record, ALL));
+        cs_record again[EACH];
+        OK(cs_runs_read(&runs, ALL + EACH, EACH, again));
+        assert_memory_equal(again, record + EACH, sizeof again);
+        tally t = {0}, parts = {0};
+        OK(cs_runs_merge(&runs, 1 << 20, take, &t));
+        for (int64_t first = 0; first < CS_RANGES; first += 7) {
+            const int64_t last = first + 7 < CS_RANGES ? first + 7 : CS_RANGES;
+            OK(cs_runs_merge_ranges(&runs, first, last, 1 << 20, take, &parts));
+        }
+        assert_true(t.records == ALL && t.units == (RUNS + 1) * ALL);
+        assert_true(parts.records == t.records && parts.units == t.units);
+        tally few = {0}; /* merged by two at a time first */
+        OK(cs_runs_merge(&runs, 1, take, &few));
+        assert_true(few.records == ALL && few.units == (RUNS + 1) * ALL);
+    }
+}
+
 /* A million slots are filled first. Where adding up would not empty half of them, or is in vain from
  * the start, there are more, as long as the memory lasts: nothing is spilled. */
 TEST(slots_grow_as_long_as_memory_lasts)

@@ -35,6 +35,8 @@ TEST(builds_are_those_of_one_process)
         for (int i = 0; i < 8; ++i) {
             const int ranks = i / 2 + 1;
             job.parts = i % 2;
+            job.options.memory_budget = i % 3 == 1 ? 1 << 20 : 1 << 26; /* records on disk or not */
+            job.options.threads = i % 4 == 2 ? 3 : 1;
             cs_status status[MOST_RANKS];
             char reason[MOST_RANKS][1024];
             (void)run_ranks(ranks, build_rank, &job, status, reason);

@@ -317,18 +317,48 @@ static cs_status collect_and_merge(cs_build *b, cs_assembler *assembler, cs_cooc
 
 /* --- over ranks ------------------------------------------------------------------------------- */
 
-/* Records for the owners of their rows: what is held goes to the disk as if it were spilled, since
- * the exchange needs the memory. */
+/* Records that are all in memory: those of one worker from where they are, until the build is over;
+ * of several, merged. */
+static cs_status held_to_owners(cs_build *b, cs_exchange *exchange)
+{
+    cs_span span[CS_BUILD_WORKERS];
+    cs_status status = finish_collectors(b);
+    int64_t left = b->may_use.budget / (int64_t)sizeof(cs_record);
+    for (int i = 0; i < b->may_use.workers; ++i) {
+        left -= b->worker[i].collector.used;
+        span[i] = (cs_span){b->worker[i].collector.slot, b->worker[i].collector.used};
+    }
+    if (status == CS_OK && b->may_use.workers == 1 &&
+        cs_exchange_borrow(exchange, span[0].record, span[0].count)) {
+        return CS_OK;
+    }
+    cs_exchange_hold(exchange, cs_most(left, 0));
+    if (status == CS_OK)
+        status = cs_spans_merge(span, b->may_use.workers, cs_exchange_take, exchange);
+    for (int i = 0; i < b->may_use.workers; ++i) {
+        cs_collector_free(&b->worker[i].collector);
+    }
+    return status;
+}
+
+/* Records on disk: what is held goes there too, since the merge needs the memory. */
+static cs_status spilled_to_owners(cs_build *b, cs_exchange *exchange)
+{
+    cs_status status = cs_parallel(b->may_use.workers, b->may_use.workers, spill_collector, b);
+    if (status == CS_OK)
+        status = cs_runs_merge(&b->runs, b->may_use.budget, cs_exchange_take, exchange);
+    return status;
+}
+
+/* Records for the owners of their rows. */
 static cs_status records_to_owners(cs_build *b, cs_exchange *exchange, count_sums *sums,
                                    int64_t *runs)
 {
     cs_status status = collect_all(b);
     *sums = sums_of_workers(b);
     if (status == CS_OK)
-        status = cs_parallel(b->may_use.workers, b->may_use.workers, spill_collector, b);
+        status = b->runs.count == 0 ? held_to_owners(b, exchange) : spilled_to_owners(b, exchange);
     *runs = b->runs.count;
-    if (status == CS_OK)
-        status = cs_runs_merge(&b->runs, b->may_use.budget, cs_exchange_take, exchange);
     cs_runs_free(&b->runs);
     return status;
 }

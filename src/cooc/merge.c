@@ -11,9 +11,9 @@
  *
  * Records between the ranks of a build.
  *
- * Method: a rank's sums come sorted by key, so the parts of all owners follow each other in one
- * scratch file. Parts are exchanged pair by pair in pieces, and what arrives is a sorted run like
- * any other. All owners merge their runs into rows of the matrix at the same time, as one process
+ * Method: a rank's sums come sorted by key, so the parts of all owners follow each other, in memory or
+ * in one scratch file. Parts are exchanged pair by pair in pieces, and what arrives is a sorted run
+ * like any other. All owners merge their runs into rows of the matrix at the same time, as one process
  * does, and keep them. */
 #include <pthread.h>
 #include <string.h>
@@ -155,9 +155,10 @@ struct cs_exchange {
     bool *stored;           /* ranks */
     int64_t total, *in_col; /* of the records taken; cols x labels */
     cs_runs own, received;
-    cs_record *out, *in; /* PIECE each */
-    int64_t held;        /* in `out`, not yet written */
-    int64_t *count;      /* ranks: records of `own` for each */
+    cs_record *out, *in;     /* PIECE each */
+    int64_t held;            /* in `out`, not yet written */
+    const cs_record *sorted; /* those of `own` that are borrowed */
+    int64_t *count;          /* ranks: records of `own` for each */
     cs_pool pool;
 };
 
@@ -192,6 +193,11 @@ void cs_exchange_free(cs_exchange **exchange)
     *exchange = NULL;
 }
 
+void cs_exchange_hold(cs_exchange *x, int64_t records)
+{
+    cs_runs_hold(&x->own, records);
+}
+
 static int owner(const cs_exchange *x, const cs_record *r)
 {
     __extension__ typedef unsigned __int128 wide;
@@ -205,14 +211,35 @@ static cs_status write_held(cs_exchange *x)
     return status;
 }
 
-cs_status cs_exchange_take(void *exchange, const cs_record *record)
+/* Adds a record to the sums; returns its owner. */
+static int sum_up(cs_exchange *x, const cs_record *record)
 {
-    cs_exchange *x = exchange;
-    const int to = owner(x, record);
     x->total += record->col == CS_CLASS_COL ? 0 : record->units;
     if (record->col != CS_CLASS_COL && record->label >= 0 && record->label < x->labels) {
         x->in_col[record->col * x->labels + record->label] += record->units;
     }
+    return owner(x, record);
+}
+
+bool cs_exchange_borrow(cs_exchange *x, const cs_record *sorted, int64_t count)
+{
+    for (int r = 0; r < x->comm->ranks; ++r) {
+        if (x->stored[r]) {
+            return false;
+        }
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        ++x->count[sum_up(x, sorted + i)];
+    }
+    x->sorted = sorted;
+    x->own.end = count;
+    return true;
+}
+
+cs_status cs_exchange_take(void *exchange, const cs_record *record)
+{
+    cs_exchange *x = exchange;
+    const int to = sum_up(x, record);
     if (x->stored[to]) {
         return CS_OK;
     }
@@ -226,21 +253,33 @@ static int64_t bytes_of(int64_t records)
     return records * (int64_t)sizeof(cs_record);
 }
 
+/* Where the records of `own` from `at` on are, the next `count` of them. */
+static cs_status find_own(cs_exchange *x, int64_t at, int64_t count, const cs_record **out)
+{
+    const cs_record *all = x->sorted ? x->sorted : x->own.memory;
+    *out = all ? all + at : x->out;
+    return all ? CS_OK : cs_runs_read(&x->own, at, count, x->out);
+}
+
 /* `out_count` records of `own` from `at` on go to one rank, while in_count arrive from another as a
- * run; a rank's own part is copied. */
+ * run; a rank's own part is copied from the file. */
 static cs_status move_part(cs_exchange *x, int to, int64_t at, int64_t out_count, int from,
                            int64_t in_count)
 {
+    const cs_record *out = NULL, *all = x->sorted ? x->sorted : x->own.memory;
+    if (to == x->comm->rank && all) {
+        return cs_runs_borrow(&x->received, all + at, out_count);
+    }
     cs_status status = cs_runs_begin(&x->received);
     while (status == CS_OK && (out_count > 0 || in_count > 0)) {
         int64_t sends = cs_least(out_count, PIECE);
         int64_t takes = cs_least(in_count, PIECE);
-        status = cs_runs_read(&x->own, at, sends, x->out);
+        status = find_own(x, at, sends, &out);
         if (status != CS_OK) break;
         if (to == x->comm->rank) {
-            memcpy(x->in, x->out, (size_t)bytes_of(takes));
+            memcpy(x->in, out, (size_t)bytes_of(takes));
         } else {
-            x->comm->swap(x->comm, to, x->out, bytes_of(sends), from, x->in, bytes_of(takes));
+            x->comm->swap(x->comm, to, out, bytes_of(sends), from, x->in, bytes_of(takes));
         }
         status = cs_runs_extend(&x->received, x->in, takes);
         at += sends;
@@ -253,7 +292,11 @@ static cs_status move_part(cs_exchange *x, int to, int64_t at, int64_t out_count
 static cs_status exchange_parts(cs_exchange *x)
 {
     const int ranks = x->comm->ranks, rank = x->comm->rank;
+    const int64_t size = sizeof(cs_record);
     cs_status status = write_held(x);
+    if (x->sorted || x->own.memory) { /* what they leave of the budget */
+        cs_runs_hold(&x->received, cs_most(x->budget / size - x->own.end, 0));
+    }
     int64_t at = 0; /* the first record for rank `to` */
     for (int r = 0; r < rank; ++r) {
         at += x->count[r];

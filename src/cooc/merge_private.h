@@ -39,6 +39,13 @@ typedef struct {
 cs_status cs_exchange_open(const cs_exchange_options *options, cs_exchange **out) CS_MUST_CHECK;
 void cs_exchange_free(cs_exchange **exchange);
 
+/* Before the first record: up to `records` of them are held in memory until they are sent. */
+void cs_exchange_hold(cs_exchange *exchange, int64_t records);
+
+/* Takes all records of this rank, which stay where they are and must outlive the exchange; instead of
+ * cs_exchange_take. False: ranks have stored rows, whose records are not sent; nothing is taken. */
+bool cs_exchange_borrow(cs_exchange *exchange, const cs_record *sorted, int64_t count);
+
 /* Takes the records of this rank in order; a cs_record_visit. */
 cs_status cs_exchange_take(void *exchange, const cs_record *record) CS_MUST_CHECK;
 
@@ -50,7 +57,8 @@ int64_t cs_exchange_sent(const cs_exchange *x);
 
 /* Collective, once: adds the records of all ranks with `workers` threads each, and makes the rows
  * that this rank owns. A record that belongs to another rank is sent once, 48 bytes, in messages of
- * at most 2^14 records and one of 8 bytes for each rank. A rank uses at most twice its part on
- * disk; in memory `budget`, then its rows. Total and class masses of columns of `rows` are those of
+ * at most 2^14 records and one of 8 bytes for each rank. A rank uses at most twice its part on disk,
+ * and nothing if its records and those of its rows fit in `budget`; in memory `budget`, then its
+ * rows. Total and class masses of columns of `rows` are those of
  * the records that this rank has taken. */
 cs_status cs_exchange_finish(cs_exchange *x, int workers, cs_assembler *rows) CS_MUST_CHECK;

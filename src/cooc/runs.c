@@ -2,7 +2,7 @@
  *
  * All runs are in one scratch file that is unlinked as soon as it is open, so nothing is left
  * behind whatever happens to the program. The merge is a k-way merge with a binary heap (Knuth, The
- * Art of Computer Programming 3, 5.4.1); when the budget cannot give every run a buffer of BUFFER
+ * Art of Computer Programming 3, 5.4.1), or from memory where they fit (cs_runs_hold); when the budget cannot give every run a buffer of BUFFER
  * records, groups of runs are merged into longer ones first. A run knows how many of its
  * records are in each range of keys, so ranges can be merged by several threads.
  */
@@ -30,10 +30,15 @@ void cs_runs_free(cs_runs *runs)
     if (runs->fd >= 0) {
         (void)close(runs->fd); /* without a name: its content is gone with it */
     }
-    cs_free(runs->run);
+    CS_FREE_FIELDS(runs, run, memory);
     (void)pthread_mutex_destroy(&runs->lock);
     memset(runs, 0, sizeof *runs);
     runs->fd = -1;
+}
+
+void cs_runs_hold(cs_runs *runs, int64_t limit)
+{
+    runs->limit = limit;
 }
 
 /* Records that follow those of the run. */
@@ -86,7 +91,7 @@ static cs_status foresee(const cs_runs *runs, const cs_run *run)
 static cs_status reserve(cs_runs *runs, cs_run *run)
 {
     cs_status status = foresee(runs, run);
-    if (status == CS_OK && runs->fd < 0) {
+    if (status == CS_OK && runs->fd < 0 && runs->limit == 0) {
         status = cs_scratch_open(runs->dir, &runs->fd);
     }
     if (status == CS_OK)
@@ -138,18 +143,62 @@ cs_status cs_runs_begin(cs_runs *runs)
     return reserve(runs, &run);
 }
 
+/* From memory to the file. */
+static cs_status leave_memory(cs_runs *runs)
+{
+    const int64_t size = (int64_t)sizeof *runs->memory;
+    cs_status status = runs->fd < 0 ? cs_scratch_open(runs->dir, &runs->fd) : CS_OK;
+    if (status == CS_OK) status = write_at(runs, runs->memory, runs->end * size, 0);
+    cs_free(runs->memory);
+    runs->memory = NULL;
+    runs->limit = 0;
+    return status;
+}
+
+/* Behind the others. */
+static cs_status put(cs_runs *runs, const cs_record *record, int64_t count)
+{
+    const int64_t size = (int64_t)sizeof *record;
+    cs_status status = CS_OK;
+    if (runs->limit > 0 && runs->end + count > runs->limit) status = leave_memory(runs);
+    if (status == CS_OK && runs->limit == 0)
+        return write_at(runs, record, count * size, runs->end * size);
+    if (status == CS_OK)
+        status = cs_reserve(&runs->memory, &runs->memory_capacity, runs->end + count,
+                            sizeof *runs->memory);
+    if (status == CS_OK && count > 0)
+        memcpy(runs->memory + runs->end, record, (size_t)(count * size));
+    return status;
+}
+
 cs_status cs_runs_extend(cs_runs *runs, const cs_record *record, int64_t count)
 {
-    int64_t size = (int64_t)sizeof *record;
-    cs_status status = write_at(runs, record, count * size, runs->end * size);
+    cs_status status = put(runs, record, count);
     runs->end += count;
     count_records(&runs->run[runs->count - 1], record, count);
     return status;
 }
 
+cs_status cs_runs_borrow(cs_runs *runs, const cs_record *record, int64_t count)
+{
+    cs_run run = {.borrowed = record};
+    cs_status status = cs_reserve(&runs->run, &runs->capacity, runs->count + 1, sizeof *runs->run);
+    if (status != CS_OK) return status;
+    count_records(&run, record, count);
+    runs->run[runs->count++] = run;
+    return CS_OK;
+}
+
 cs_status cs_runs_read(const cs_runs *runs, int64_t offset, int64_t count, cs_record *to)
 {
     const int64_t size = (int64_t)sizeof *to;
+    if (count == 0) {
+        return CS_OK;
+    }
+    if (runs->memory) {
+        memcpy(to, runs->memory + offset, (size_t)(count * size));
+        return CS_OK;
+    }
     cs_status status = cs_file_read_at(runs->fd, runs->dir, offset * size, count * size, to);
     return cs_blame(status, "cannot read a sorted run");
 }
@@ -248,15 +297,24 @@ typedef struct {
     int64_t first_run, last_run, first_range, last_range;
 } extent;
 
-/* With a buffer of at most `capacity` records, and of no more than it has. */
-static source source_of(const cs_run *run, const extent *e, int64_t capacity)
+/* With a buffer of at most `capacity` records, and of no more than it has; records in memory are read
+ * where they are. */
+static source source_of(const cs_runs *runs, const cs_run *run, const extent *e, int64_t capacity)
 {
+    const cs_record *at = run->borrowed  ? run->borrowed
+                          : runs->memory ? runs->memory + run->offset
+                                         : NULL;
     source s = {.offset = run->offset};
     for (int64_t i = 0; i < e->first_range; ++i) {
         s.offset += run->in_range[i];
     }
     for (int64_t i = e->first_range; i < e->last_range; ++i) {
         s.left += run->in_range[i];
+    }
+    if (at) {
+        s.next = at + (s.offset - run->offset);
+        s.end = s.next + s.left;
+        s.left = 0;
     }
     s.capacity = cs_least(s.left, capacity);
     return s;
@@ -272,7 +330,7 @@ static cs_status merge_extent(const cs_runs *runs, const extent *e, int64_t capa
     source **heap = cs_pool_take(&pool, count, sizeof(source *));
     int64_t live = 0, records = 0;
     for (int64_t i = 0; i < count && all; ++i) {
-        all[i] = source_of(&runs->run[e->first_run + i], e, capacity);
+        all[i] = source_of(runs, &runs->run[e->first_run + i], e, capacity);
         records += all[i].capacity;
     }
     cs_record *buffer = cs_pool_take(&pool, records, sizeof *buffer);
@@ -280,7 +338,7 @@ static cs_status merge_extent(const cs_runs *runs, const extent *e, int64_t capa
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
         all[i].buffer = buffer;
         buffer += all[i].capacity;
-        status = refill(runs, &all[i]);
+        if (all[i].left > 0) status = refill(runs, &all[i]);
         if (all[i].next < all[i].end) {
             heap[live++] = &all[i];
         }
@@ -329,6 +387,9 @@ static cs_status shorten(cs_runs *runs, int64_t fan)
         int old_fd = runs->fd;
         cs_run *old_run = runs->run;
         runs->fd = merged.fd;
+        merged.memory = runs->memory;
+        runs->memory = NULL;
+        runs->memory_capacity = runs->limit = 0;
         runs->end = merged.end;
         runs->run = merged.run;
         runs->count = merged.count;

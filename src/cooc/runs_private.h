@@ -8,6 +8,7 @@
 typedef struct {
     int64_t offset, count;       /* records in the scratch file */
     int64_t in_range[CS_RANGES]; /* how many of them */
+    const cs_record *borrowed;   /* where they are, if not in the file */
 } cs_run;
 
 /* Sorted runs in one scratch file, which is unlinked once it is open. */
@@ -15,6 +16,8 @@ typedef struct {
     const char *dir;
     int fd; /* -1 until the first run */
     int64_t end;
+    cs_record *memory; /* instead of the file, for at most `limit` records */
+    int64_t memory_capacity, limit;
     cs_run *run;
     int64_t count, capacity;
     pthread_mutex_t lock;
@@ -25,6 +28,10 @@ typedef struct {
 /* dir: NULL for $TMPDIR, or /tmp. */
 void cs_runs_init(cs_runs *runs, const char *dir);
 void cs_runs_free(cs_runs *runs);
+
+/* Before the first run, which one thread makes by cs_runs_begin: holds up to `limit` records in memory.
+ * With more of them, all go to the scratch file. */
+void cs_runs_hold(cs_runs *runs, int64_t limit);
 
 /* The runs are those of `blocks` blocks with about equal numbers of records, merged within `budget`
  * bytes; at most `done` of the blocks have begun. cs_runs_append then reports early that the disk
@@ -37,6 +44,9 @@ cs_status cs_runs_append(cs_runs *runs, const cs_record *record, int64_t count) 
 /* The same in pieces, by one thread: begins an empty run; adds to the last one. */
 cs_status cs_runs_begin(cs_runs *runs) CS_MUST_CHECK;
 cs_status cs_runs_extend(cs_runs *runs, const cs_record *record, int64_t count) CS_MUST_CHECK;
+
+/* Adds a sorted run that stays where it is, and must outlive `runs`. CS_ERR_MEMORY. */
+cs_status cs_runs_borrow(cs_runs *runs, const cs_record *record, int64_t count) CS_MUST_CHECK;
 
 /* Reads records from `offset` on. */
 cs_status cs_runs_read(const cs_runs *runs, int64_t offset, int64_t count,
