@@ -267,9 +267,6 @@ cs_status cs_checkpoints_of(const char *dir, cs_checkpoints *out)
     for (int64_t i = 0; i < entries && status == CS_OK; ++i) {
         status = add_checkpoint(dir, entry[i], &c);
     }
-    if (status == CS_OK && c.count == 0)
-        status = cs_fail(CS_ERR_INPUT,
-                         "%s: not a model directory and not a directory of checkpoints", dir);
     if (status == CS_OK) qsort(c.at, (size_t)c.count, sizeof *c.at, by_step);
     cs_text_list_free(entry, entries);
     return CS_DELIVER(status, out, c, cs_checkpoints_free);

@@ -49,7 +49,7 @@ typedef struct {
     cs_checkpoint *at;
 } cs_checkpoints;
 
-/* CS_ERR_INPUT: there are none. */
+/* There may be none. */
 cs_status cs_checkpoints_of(const char *dir, cs_checkpoints *out) CS_MUST_CHECK;
 void cs_checkpoints_free(cs_checkpoints *c); /* accepts a zeroed object */
 

@@ -128,6 +128,10 @@ static cs_status add_series(job *j, const cs_compare_model *whole)
 {
     CS_AUTO(cs_checkpoints) all = {0};
     cs_status status = cs_checkpoints_of(whole->path, &all);
+    if (status == CS_OK && all.count == 0)
+        status =
+            cs_fail(CS_ERR_INPUT, "%s: not a model directory and not a directory of checkpoints",
+                    whole->path);
     for (int64_t i = 0; i < all.count && status == CS_OK; ++i) {
         const int64_t step = all.at[i].step;
         cs_compare_model m = {.path = cs_args_format(j->args, "%s", all.at[i].path),

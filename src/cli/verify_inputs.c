@@ -345,6 +345,11 @@ static cs_status verify_run(cs_verify *v)
                                        "of its objective (cospec cooc)");
     if (status == CS_OK) status = cs_require_kind(args, CS_ERR_INPUT, matrix, CS_IS_STORE);
     if (status == CS_OK) status = cs_checkpoints_of(dir, &all);
+    if (status == CS_OK && all.count < 2)
+        status = cs_fail(CS_ERR_INPUT,
+                         "%s: %lld checkpoints; an order needs at least 2 (train --keep-at "
+                         "STEP,STEP,...)",
+                         dir, (long long)all.count);
     if (status == CS_OK) status = cs_cooc_read(matrix, &store);
     if (status == CS_OK) status = cs_output_input(args, matrix);
     int64_t *step = cs_pool_take(&pool, all.count, sizeof *step);

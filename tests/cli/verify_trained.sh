@@ -90,6 +90,7 @@ EOF
     exits 0 "$COSPEC" cooc --corpus h.txt --vocab all --objective ar --context nearest:1 -o ar &&
         refuses 2 'the objective group-ar(t=2), but the matrix has ar' "$COSPEC" verify trained --model r --matrix ar &&
         refuses 2 'needs --matrix DIR' "$COSPEC" verify trained --model r &&
+        refuses 3 'r/checkpoint-20: 0 checkpoints; an order needs at least 2' "$COSPEC" verify trained --model r/checkpoint-20 --matrix m &&
         refuses 2 'an order needs at least two modes' "$COSPEC" verify trained --model r --matrix m -k 2 &&
         refuses 2 'cannot be combined' "$COSPEC" verify trained --model r --matrix m --steps 3 || return 1
     sed 's/ax/zx/g' h.txt > z.txt && exits 0 "$COSPEC" cooc --corpus z.txt --vocab all --objective 'group-ar(t=2)' --context nearest:1 -o z &&
