@@ -65,6 +65,7 @@ typedef struct {
 typedef struct {
     cs_statements statements;
     cs_item *rows, *course; /* arrays, of the table and of a second one; NULL: not wanted */
+    char note[320];         /* statements that the last entry left out, and the reason; "": none */
 } cs_theorem_report;
 
 typedef cs_status (*cs_theorem_run)(const cs_theorem_input *input, cs_theorem_report *report);

@@ -41,7 +41,10 @@ cs_status cs_verify_run_one(cs_verify *v, int i, cs_theorem_on on)
     v->report.rows = v->rows[i];
     v->report.course = v->course[i];
     v->report.statements.theorem = t->id;
-    return t->run[on](&v->input, &v->report);
+    v->report.note[0] = '\0';
+    cs_status status = t->run[on](&v->input, &v->report);
+    if (status == CS_OK && v->report.note[0]) cs_output_note(v->args, "%s", v->report.note);
+    return status;
 }
 
 /* --- the toy model -------------------------------------------------------------------------- */
