@@ -1,7 +1,7 @@
 #!/bin/sh
 # Weak and strong scaling of --mpi on this machine. usage: COSPEC=build/release/cospec sh tests/bench/mpi_scaling.sh [RANKS...]
 # A line a case: what, ranks, rows, nonzeros, MB sent by all ranks, wall seconds from the start of mpirun to its end (median of 3 runs; the start of
-# the ranks and the reading of the file are in them), processor seconds of all ranks outside and inside messages (last run). One thread a rank.
+# the ranks and the reading of the file are in them), processor seconds of all ranks outside and inside messages, and of the rank that took most; its memory in MB (last run). One thread a rank.
 # Times bear other work on the machine; those in messages are mostly waiting, which Open MPI does by spinning, and mean nothing where ranks are
 # more than idle cores.
 set -eu
@@ -18,10 +18,10 @@ matrix() {
         for (i = 1; i <= m; ++i) for (e = 0; e < d; ++e) print i, int(exp(rand() * log(n))) % n + 1, 1 + int(rand() * 9) }'
 }
 
-# text DOCUMENTS: 200 words each, Zipf-like of 20,000.
+# text DOCUMENTS SEED: 200 words each, Zipf-like of 20,000.
 text() {
-    awk -v m="$1" 'function word(i, s) { for (s = ""; i > 0; i = int(i / 26)) s = s sprintf("%c", 97 + i % 26); return s }
-        BEGIN { srand(8); for (i = 0; i < m; ++i) { printf "x\t"; for (e = 0; e < 200; ++e) printf "%s ", word(int(exp(rand() * log(20000)))); print "" } }'
+    awk -v m="$1" -v seed="$2" 'function word(i, s) { for (s = ""; i > 0; i = int(i / 26)) s = s sprintf("%c", 97 + i % 26); return s }
+        BEGIN { srand(seed); for (i = 0; i < m; ++i) { printf "x\t"; for (e = 0; e < 200; ++e) printf "%s ", word(int(exp(rand() * log(20000)))); print "" } }'
 }
 
 run() { # run NAME RANKS COMMAND...
@@ -34,12 +34,12 @@ run() { # run NAME RANKS COMMAND...
     done
     wall=$(sort -n walls | sed -n 2p | awk '{ printf "%.2f", $1 / 1e9 }')
     rows=$(sed -n 's/^ *"rows": *\([0-9]*\),.*/\1/p' out.json | head -1) nnz=$(sed -n 's/^ *"nonzeros": *\([0-9]*\),.*/\1/p' out.json | head -1)
-    sed -n "s/^.* machine; \(.*\) MB sent in \(.*\) messages; \(.*\) processor seconds, and \(.*\) in messages; one rank: at most \(.*\) processor seconds, \(.*\) MB of memory/$name,$ranks,$rows,$nnz,\1,$wall,\3,\4/p" err
+    sed -n "s/^.* machine; \(.*\) MB sent in \(.*\) messages; \(.*\) processor seconds, and \(.*\) in messages; one rank: at most \(.*\) processor seconds, \(.*\) MB of memory/$name,$ranks,$rows,$nnz,\1,$wall,\3,\4,\5,\6/p" err
 }
 
-echo what,ranks,rows,nonzeros,mb_sent,wall_seconds,seconds,seconds_in_messages
+echo what,ranks,rows,nonzeros,mb_sent,wall_seconds,seconds,seconds_in_messages,busiest_seconds,busiest_mb
 matrix 400000 20000 10 > strong.mtx
-text 20000 > strong.tsv
+text 20000 8 > strong.tsv
 for r in "$@"; do
     run svd-strong "$r" svd strong.mtx -k 32 --solver block --certify components
     run parpack-strong "$r" svd strong.mtx -k 32 --solver arpack --certify components
@@ -48,6 +48,7 @@ done
 for r in "$@"; do
     matrix $((100000 * r)) 20000 10 > weak.mtx
     run svd-weak "$r" svd weak.mtx -k 32 --solver block --certify components
-    text $((5000 * r)) > weak.tsv
-    run cooc-weak "$r" cooc --corpus weak.tsv --objective ar --context nearest:2 --force -o m
+    rm -f weak-*.tsv
+    for part in $(seq "$r"); do text 20000 "$part" > "weak-$part.tsv"; done
+    for context in nearest:2 each:10; do run "cooc-weak-$context" "$r" cooc --corpus 'weak-*.tsv' --objective ar --context $context --force -o m; done
 done
