@@ -309,6 +309,101 @@ TEST(test_parts)
     }
 }
 
+/* --- rows of padding -------------------------------------------------------------------------- */
+
+enum { SEQUENCES = 6, LONGEST = 70, PADDED_ROWS = SEQUENCES * LONGEST };
+static const int32_t live[SEQUENCES + 1] = {0, 70, 83, 83, 153, 223, 254}; /* one is empty */
+
+static bool has_content(int64_t row)
+{
+    const int64_t b = row / LONGEST;
+    return row % LONGEST < live[b + 1] - live[b];
+}
+
+/* rows x cols small integers; rows of padding are not a number, so that reading one shows. */
+static float *padded_matrix(int64_t rows, int64_t cols, int64_t step, bool padded)
+{
+    float *x = test_zeros(rows * cols, sizeof *x);
+    for (int64_t i = 0; i < rows * cols; ++i) {
+        x[i] = padded && !has_content(i / cols) ? NAN : (float)((i * step + i / cols) % 7 - 3);
+    }
+    return x;
+}
+
+/* C = A B^T of the rows with content; the others of C stay as they were. */
+static void check_padded_rows(cs_cpu *cpu, int64_t n, int64_t k)
+{
+    float *a = padded_matrix(PADDED_ROWS, k, 3, true), *b = padded_matrix(n, k, 5, false);
+    float *c = padded_matrix(PADDED_ROWS, n, 1, false),
+          *was = padded_matrix(PADDED_ROWS, n, 1, false);
+    const cs_cpu_product product = {.m = PADDED_ROWS,
+                                    .n = n,
+                                    .k = k,
+                                    .a = a,
+                                    .lda = k,
+                                    .a_along = true,
+                                    .b = b,
+                                    .ldb = k,
+                                    .b_along = true,
+                                    .c = c,
+                                    .ldc = n,
+                                    .rows = {live, SEQUENCES, LONGEST}};
+    OK(cs_cpu_multiply(cpu, &product));
+    for (int64_t i = 0; i < PADDED_ROWS; ++i) {
+        for (int64_t j = 0; j < n; ++j) {
+            float sum = 0;
+            for (int64_t s = 0; s < k && has_content(i); ++s) {
+                sum += a[i * k + s] * b[j * k + s];
+            }
+            assert_true(c[i * n + j] == (has_content(i) ? sum : was[i * n + j]));
+        }
+    }
+}
+
+/* C += A^T B, the sums over the rows with content. */
+static void check_padded_steps(cs_cpu *cpu, int64_t m, int64_t n)
+{
+    float *a = padded_matrix(PADDED_ROWS, m, 3, true), *b = padded_matrix(PADDED_ROWS, n, 5, true);
+    float *c = padded_matrix(m, n, 1, false), *was = padded_matrix(m, n, 1, false);
+    const cs_cpu_product product = {.m = m,
+                                    .n = n,
+                                    .k = PADDED_ROWS,
+                                    .a = a,
+                                    .lda = m,
+                                    .b = b,
+                                    .ldb = n,
+                                    .c = c,
+                                    .ldc = n,
+                                    .add = true,
+                                    .steps = {live, SEQUENCES, LONGEST}};
+    OK(cs_cpu_multiply(cpu, &product));
+    for (int64_t i = 0; i < m; ++i) {
+        for (int64_t j = 0; j < n; ++j) {
+            float sum = was[i * n + j];
+            for (int64_t r = 0; r < PADDED_ROWS; ++r) {
+                sum += has_content(r) ? a[r * m + i] * b[r * n + j] : 0;
+            }
+            assert_true(c[i * n + j] == sum);
+        }
+    }
+}
+
+/* Narrow matrices are read without packing, others packed, in one block of k or several. */
+TEST_EACH_UNIT(test_padding)
+{
+    if (!cs_cpu_kernels_named(*state)) {
+        skip();
+    }
+    CS_AUTO(cs_backend) *backend = open_cpu(2, *state);
+    cs_cpu *cpu = (cs_cpu *)backend;
+    check_padded_rows(cpu, 20, 30);
+    check_padded_rows(cpu, 20, 512);
+    check_padded_rows(cpu, 300, 500);
+    check_padded_steps(cpu, 20, 30);
+    check_padded_steps(cpu, 97, 512);
+    check_padded_steps(cpu, 300, 200);
+}
+
 /* --- functions -------------------------------------------------------------------------------- */
 
 enum { GRID = 20001 };

@@ -356,6 +356,34 @@ static cs_status set_rows(const cs_batch *batch, const cs_network *n, cs_run *ru
     return status;
 }
 
+/* Rows beyond the last one of a sequence in which some array differs from padding. */
+static void load_filled(const cs_batch *batch, const cs_network *n, cs_run *run)
+{
+    const struct {
+        rows_of rows;
+        int set;
+        int64_t length;
+    } all[] = {{OF_CONTENT, n->rows, batch->length},
+               {OF_QUERIES, n->query.rows, batch->queries},
+               {OF_DECODER, n->decoder.rows, batch->decoder_length}};
+    for (size_t s = 0; s < sizeof all / sizeof *all; ++s) {
+        for (int64_t b = 0; all[s].set != CS_NONE && b < batch->batch; ++b) {
+            int64_t filled = 0;
+            for (int i = 0; i < PARTS; ++i) {
+                const int32_t *part =
+                    *(int32_t *const *)(const void *)((const char *)batch + PART[i].at);
+                int64_t end = all[s].length;
+                if (PART[i].rows != all[s].rows || !part) continue;
+                while (end > filled && part[b * all[s].length + end - 1] == PART[i].padding) {
+                    --end;
+                }
+                filled = cs_most(filled, end);
+            }
+            cs_run_filled(run, all[s].set, b, filled);
+        }
+    }
+}
+
 cs_status cs_batch_places(const cs_network *network, int64_t rows, const int32_t *position,
                           cs_run *run)
 {
@@ -455,6 +483,7 @@ cs_status cs_batch_load(const cs_batch *batch, const cs_network *network, double
         cs_run_input_row_f32(run, network->extra.values, b,
                              batch->extra.values + b * batch->extra.width);
     }
+    load_filled(batch, network, run);
     if (network->kept.values != CS_NONE) load_kept(batch, network, run);
     if (network->plane.query != CS_NONE) load_plane(batch, network, run);
     if (network->loss.mass != CS_NONE) {

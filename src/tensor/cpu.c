@@ -117,7 +117,7 @@ cs_status cs_cpu_ranked(cs_cpu *cpu, int64_t items)
 cs_cpu_matrix cs_cpu_tensor(const cs_run *run, int tensor)
 {
     cs_matrix m = cs_run_matrix(run, tensor);
-    return (cs_cpu_matrix){m.x, m.grad, true, m.batch, m.length, m.rows, m.cols, m.ld};
+    return (cs_cpu_matrix){m.x, m.grad, true, m.batch, m.length, m.rows, m.cols, m.ld, m.live};
 }
 
 cs_cpu_matrix cs_cpu_operand(const cs_run *run, cs_operand operand)

@@ -10,6 +10,9 @@
  * C after a tile while it is in cache, and know the vector unit where an older OpenBLAS does not
  * know the processor.
  *
+ * Rows of padding, at the ends of sequences, are passed over: blocks are of the rows without them,
+ * which lie in pieces of neighbouring rows, each with its own panels and tiles.
+ *
  * Memory: at most MOST_PACKED floats of B (larger products run in parts of k or columns), and
  * BLOCK_ROWS x BLOCK_STEPS floats a worker. */
 #include "base/ints.h"
@@ -27,7 +30,7 @@ enum {
     MOST_BLOCKS = 64,
     MOST_PACKED = 1 << 24,
     SPLITS = 4,       /* items of packing in a block of k */
-    AFTER_PANELS = 8, /* of B: columns of C from which `after` is called at once */
+    GROUP_PANELS = 8, /* of B: columns of C from which `after` is called, or that pieces share */
     SLACK = 16,       /* a kernel's pack may write past the end */
     LEAST_ROWS = 16,  /* of a block of C */
     /* Panels of B for which packing A does not pay, or rows of C for which packing B does not,
@@ -98,6 +101,7 @@ void cs_cpu_pack_b(const cs_cpu_kernels *kernels, int64_t n, int64_t k, const fl
 typedef struct {
     cs_cpu *cpu;
     const cs_cpu_product *p;
+    int64_t m, all_k;               /* without padding */
     int64_t col, cols, k0, k;       /* the current part */
     int64_t row_blocks, col_blocks; /* of C */
     int64_t row_block, col_block;   /* their size */
@@ -111,6 +115,27 @@ static void step_block(const job *t, int64_t s, int64_t *k0, int64_t *steps)
 {
     *k0 = part_start(t->k, t->step_blocks, s);
     *steps = part_start(t->k, t->step_blocks, s + 1) - *k0;
+}
+
+/* Neighbouring rows of a matrix. */
+typedef struct {
+    int64_t row, rows;
+} piece;
+
+/* The first piece of the rows from..to-1, counted without padding; *b: a sequence at or before it. */
+static piece next_piece(const cs_cpu_filled *f, int64_t from, int64_t to, int64_t *b)
+{
+    if (!f->live) return (piece){from, to - from};
+    const int32_t *live = f->live;
+    while (live[*b + 1] <= from) {
+        ++*b;
+    }
+    const int64_t row = *b * f->length + from - live[*b];
+    while (live[*b + 1] < to && live[*b + 1] - live[*b] == f->length &&
+           live[*b + 2] > live[*b + 1]) {
+        ++*b;
+    }
+    return (piece){row, cs_least(to, live[*b + 1]) - from};
 }
 
 /* Packs one panel of B whose steps lie along rows. The panels of a block of k lie together. */
@@ -135,11 +160,40 @@ static cs_status pack_steps(void *ctx, int64_t item)
     const cs_cpu_product *p = t->p;
     int64_t k0, steps, split = item % SPLITS;
     step_block(t, item / SPLITS, &k0, &steps);
-    int64_t from = part_start(steps, SPLITS, split), to = part_start(steps, SPLITS, split + 1);
-    pack_b_across(t->cpu->kernels, t->cols, to - from, steps,
-                  p->b + (t->k0 + k0 + from) * p->ldb + t->col, p->ldb,
-                  t->cpu->shared + k0 * t->wide + from * t->cpu->kernels->cols);
+    const int64_t from = t->k0 + k0 + part_start(steps, SPLITS, split),
+                  to = t->k0 + k0 + part_start(steps, SPLITS, split + 1);
+    float *out = t->cpu->shared + k0 * t->wide;
+    for (int64_t at = from, b = 0; at < to;) {
+        const piece s = next_piece(&p->steps, at, to, &b);
+        pack_b_across(t->cpu->kernels, t->cols, s.rows, steps, p->b + s.row * p->ldb + t->col,
+                      p->ldb, out + (at - t->k0 - k0) * t->cpu->kernels->cols);
+        at += s.rows;
+    }
     return CS_OK;
+}
+
+/* Packs rows row .. of A for steps k0 .. of it, counted without padding. */
+static void pack_block(const job *t, piece rows, int64_t k0, int64_t steps, float *out)
+{
+    const cs_cpu_product *p = t->p;
+    const cs_cpu_kernels *kernels = t->cpu->kernels;
+    const int64_t panels = cs_ceiling(rows.rows, kernels->rows);
+    if (!p->steps.live) {
+        cpu_pack_a(kernels, rows.rows, steps,
+                   p->a_along ? p->a + rows.row * p->lda + k0 : p->a + k0 * p->lda + rows.row,
+                   p->lda, p->a_along, out);
+        return;
+    }
+    for (int64_t at = k0, b = 0; at < k0 + steps;) {
+        const piece s = next_piece(&p->steps, at, k0 + steps, &b);
+        for (int64_t i = 0; i < panels; ++i) {
+            const int64_t first = part_start(rows.rows, panels, i),
+                          width = part_start(rows.rows, panels, i + 1) - first;
+            kernels->pack_across(width, 1, s.rows, steps, p->a + s.row * p->lda + rows.row + first,
+                                 p->lda, out + first * steps + (at - k0) * width);
+        }
+        at += s.rows;
+    }
 }
 
 /* Columns from j on of block k0 .. k0 + steps - 1 of k. */
@@ -158,38 +212,42 @@ static cs_status block(void *ctx, int64_t item, int worker)
     const job *t = ctx;
     const cs_cpu_kernels *kernels = t->cpu->kernels;
     const cs_cpu_product *p = t->p;
-    int64_t row = item / t->col_blocks * t->row_block, rows = cs_least(p->m - row, t->row_block);
+    int64_t row = item / t->col_blocks * t->row_block, end = cs_least(t->m, row + t->row_block);
     int64_t from = item % t->col_blocks * t->col_block, to = cs_least(t->cols, from + t->col_block);
     float *packed = cs_cpu_local_of(t->cpu, worker);
-    const bool pack = p->n > FEW_PANELS * kernels->cols || p->lda % SAME_SET == 0;
+    const bool pack = p->n > FEW_PANELS * kernels->cols || p->lda % SAME_SET == 0 || p->steps.live;
     if (t->before) {
-        p->before(p->ctx, row, rows);
+        p->before(p->ctx, row, end - row);
     }
     for (int64_t s = 0; s < t->step_blocks; ++s) {
         int64_t k0, steps;
         step_block(t, s, &k0, &steps);
-        const float *a =
-            p->a_along ? p->a + row * p->lda + t->k0 + k0 : p->a + (t->k0 + k0) * p->lda + row;
-        if (pack) {
-            cpu_pack_a(kernels, rows, steps, a, p->lda, p->a_along, packed);
+        for (int64_t at = row, b = 0; pack && at < end;) {
+            const piece r = next_piece(&p->rows, at, end, &b);
+            pack_block(t, r, t->k0 + k0, steps, packed + (at - row) * steps);
+            at += r.rows;
         }
-        const bool last = s == t->step_blocks - 1 && t->k0 + t->k == p->k;
-        const int64_t group = t->after ? AFTER_PANELS * kernels->cols : to - from;
+        const bool last = s == t->step_blocks - 1 && t->k0 + t->k == t->all_k;
+        const int64_t group = t->after || p->rows.live ? GROUP_PANELS * kernels->cols : to - from;
         for (int64_t j = from; j < to; j += group) {
-            cs_cpu_small part = {.m = rows,
-                                 .n = cs_least(to - j, group),
-                                 .k = steps,
-                                 .a = pack ? packed : a,
-                                 .lda = pack ? 0 : p->lda,
-                                 .a_along = !pack && p->a_along,
-                                 .c = p->c + row * p->ldc + t->col + j,
-                                 .ldc = p->ldc,
-                                 .add = t->add || s > 0,
-                                 .bias = last && p->bias ? p->bias + t->col + j : NULL};
-            set_b(t, k0, steps, j, &part);
-            kernels->product(&part);
-            if (t->after && last) {
-                p->after(p->ctx, row, rows, t->col + j, part.n);
+            for (int64_t at = row, b = 0; at < end;) {
+                const piece r = next_piece(&p->rows, at, end, &b);
+                const float *a = p->a_along ? p->a + r.row * p->lda + t->k0 + k0
+                                            : p->a + (t->k0 + k0) * p->lda + r.row;
+                cs_cpu_small part = {.m = r.rows,
+                                     .n = cs_least(to - j, group),
+                                     .k = steps,
+                                     .a = pack ? packed + (at - row) * steps : a,
+                                     .lda = pack ? 0 : p->lda,
+                                     .a_along = !pack && p->a_along,
+                                     .c = p->c + r.row * p->ldc + t->col + j,
+                                     .ldc = p->ldc,
+                                     .add = t->add || s > 0,
+                                     .bias = last && p->bias ? p->bias + t->col + j : NULL};
+                set_b(t, k0, steps, j, &part);
+                kernels->product(&part);
+                if (t->after && last) p->after(p->ctx, r.row, r.rows, t->col + j, part.n);
+                at += r.rows;
             }
         }
     }
@@ -200,7 +258,7 @@ static cs_status before_only(void *ctx, int64_t item)
 {
     const job *t = ctx;
     int64_t row = item * t->row_block;
-    t->p->before(t->p->ctx, row, cs_least(t->p->m - row, t->row_block));
+    t->p->before(t->p->ctx, row, cs_least(t->m - row, t->row_block));
     return CS_OK;
 }
 
@@ -212,10 +270,10 @@ static void choose_blocks(job *t)
     t->row_block = BLOCK_ROWS;
     t->col_block = BLOCK_COLS;
     for (;;) {
-        t->row_blocks = cs_ceiling(t->p->m, t->row_block);
+        t->row_blocks = cs_ceiling(t->m, t->row_block);
         t->col_blocks = cs_ceiling(t->cols, t->col_block);
         int64_t blocks = t->row_blocks * t->col_blocks;
-        int64_t work = cs_least(t->row_block, t->p->m) * cs_least(t->col_block, t->cols) * t->k;
+        int64_t work = cs_least(t->row_block, t->m) * cs_least(t->col_block, t->cols) * t->k;
         if (blocks >= MOST_BLOCKS || (blocks >= LEAST_BLOCKS && work <= FAIR_WORK)) {
             break;
         }
@@ -232,8 +290,8 @@ static void choose_blocks(job *t)
 /* Where few rows of C share B, packing it costs a good part of the product. */
 static bool reads_bare(const cs_cpu_kernels *kernels, const cs_cpu_product *p)
 {
-    return !p->b_along && p->m <= FEW_ROWS && p->n % cs_cpu_wide(kernels, 1) == 0 &&
-           p->ldb % SAME_SET != 0;
+    return !p->b_along && !p->steps.live && p->m <= FEW_ROWS &&
+           p->n % cs_cpu_wide(kernels, 1) == 0 && p->ldb % SAME_SET != 0;
 }
 
 /* Columns col .. of C from steps k0 .. : what one packing of B serves. */
@@ -247,11 +305,11 @@ static cs_status one_part(job *t)
     choose_blocks(t);
     cs_status status = cs_cpu_shared(cpu, t->wide * t->k + SLACK);
     if (status == CS_OK) status = cs_cpu_local(cpu, (int64_t)BLOCK_ROWS * BLOCK_STEPS + SLACK);
-    bool whole = t->cols == p->n && t->k == p->k && t->col_blocks == 1;
+    bool whole = t->cols == p->n && t->k == t->all_k && t->col_blocks == 1;
     if (status == CS_OK && p->before && !whole && t->col == 0 && t->k0 == 0)
         status = cs_parallel(t->row_blocks, cpu->threads, before_only, t);
     t->before = p->before && whole;
-    t->after = p->after && t->k0 + t->k == p->k;
+    t->after = p->after && t->k0 + t->k == t->all_k;
     t->add = p->add || t->k0 > 0;
     t->bare = reads_bare(cpu->kernels, p);
     if (status == CS_OK && !t->bare)
@@ -265,16 +323,20 @@ static cs_status one_part(job *t)
 cs_status cs_cpu_multiply(cs_cpu *cpu, const cs_cpu_product *product)
 {
     const int64_t tile_cols = cpu->kernels->cols;
-    job t = {.cpu = cpu, .p = product};
+    const cs_cpu_filled *rows = &product->rows, *steps = &product->steps;
+    job t = {.cpu = cpu,
+             .p = product,
+             .m = rows->live ? rows->live[rows->batch] : product->m,
+             .all_k = steps->live ? steps->live[steps->batch] : product->k};
     cs_status status = CS_OK;
     /* as deep as fits with all columns, or with BLOCK_COLS of them */
     const int64_t wide = cs_least(cs_ceiling(product->n, tile_cols) * tile_cols, BLOCK_COLS);
-    const int64_t step_part = cs_least(MOST_PACKED / wide, product->k);
+    const int64_t step_part = cs_least(MOST_PACKED / wide, t.all_k);
     int64_t col_part = MOST_PACKED / step_part / tile_cols * tile_cols;
     for (t.col = 0; t.col < product->n && status == CS_OK; t.col += col_part) {
         t.cols = cs_least(product->n - t.col, col_part);
-        for (t.k0 = 0; t.k0 < product->k && status == CS_OK; t.k0 += step_part) {
-            t.k = cs_least(product->k - t.k0, step_part);
+        for (t.k0 = 0; t.k0 < t.all_k && status == CS_OK; t.k0 += step_part) {
+            t.k = cs_least(t.all_k - t.k0, step_part);
             status = one_part(&t);
         }
     }

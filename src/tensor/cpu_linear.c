@@ -34,6 +34,22 @@ static void activate_part(void *ctx, int64_t row, int64_t rows, int64_t col, int
     }
 }
 
+/* Rows of padding of x, in which product left what was there before, become 0. */
+static void clear_padding(const cs_cpu_kernels *kernels, const cs_cpu_matrix *of, float *x)
+{
+    for (int64_t b = 0; of->live && x && b < of->batch; ++b) {
+        const int64_t first = b * of->length + of->live[b + 1] - of->live[b];
+        for (int64_t r = first; r < (b + 1) * of->length; ++r) {
+            cs_cpu_put(kernels, of->cols, NULL, x + r * of->ld, false);
+        }
+    }
+}
+
+static cs_cpu_filled filled(const cs_cpu_matrix *m)
+{
+    return (cs_cpu_filled){m->live, m->batch, m->length};
+}
+
 cs_status cs_cpu_linear(const cs_run *run, const cs_op *op)
 {
     linear t = linear_of(run, &op->linear);
@@ -49,9 +65,12 @@ cs_status cs_cpu_linear(const cs_run *run, const cs_op *op)
                               .b_along = true,
                               .c = z->x,
                               .ldc = z->ld,
+                              .rows = filled(&t.x),
                               .bias = t.b.x,
                               .after = t.act != CS_ACT_NONE ? activate_part : NULL,
                               .ctx = &t};
+    clear_padding(t.cpu->kernels, &t.y, t.y.x);
+    clear_padding(t.cpu->kernels, &t.z, t.z.x);
     return cs_cpu_multiply(t.cpu, &product);
 }
 
@@ -96,8 +115,10 @@ static cs_status input_gradient(linear *t, bool start)
                               .c = t->x.grad,
                               .ldc = t->x.ld,
                               .add = t->x.add,
+                              .rows = filled(&t->x),
                               .before = start ? start_rows : NULL,
                               .ctx = t};
+    if (!t->x.add) clear_padding(t->cpu->kernels, &t->x, t->x.grad);
     return cs_cpu_multiply(t->cpu, &product);
 }
 
@@ -112,6 +133,7 @@ static cs_status weight_gradient(linear *t)
                               .ldb = t->x.ld,
                               .c = t->w.grad,
                               .ldc = t->w.ld,
+                              .steps = filled(&t->y),
                               .add = true};
     return cs_cpu_multiply(t->cpu, &product);
 }
@@ -126,11 +148,9 @@ cs_status cs_cpu_linear_back(const cs_run *run, const cs_op *op)
         status = cs_cpu_partial(t.cpu, chunks * t.y.cols);
         t.partial = t.cpu->partial;
     }
-    if (status == CS_OK && t.x.grad) {
-        status = input_gradient(&t, start);
-    } else if (status == CS_OK && start) {
-        status = cs_parallel(chunks, t.cpu->threads, start_chunk, &t);
-    }
+    const bool apart = start && (!t.x.grad || t.x.live); /* pieces of rows end within chunks */
+    if (status == CS_OK && apart) status = cs_parallel(chunks, t.cpu->threads, start_chunk, &t);
+    if (status == CS_OK && t.x.grad) status = input_gradient(&t, start && !apart);
     if (status == CS_OK && t.w.grad) status = weight_gradient(&t);
     return status == CS_OK ? cs_cpu_reduce(t.cpu, chunks, t.y.cols, t.y.cols, t.partial, t.b.grad)
                            : status;

@@ -173,10 +173,18 @@ cs_status cs_cpu_reduce(cs_cpu *cpu, int64_t parts, int64_t n, int64_t ld, const
 
 /* --- matrices ----------------------------------------------------------------------------------*/
 
+/* Rows with content of `batch` sequences of `length` rows, live[b] of them in the sequences before b;
+ * those of a sequence come first in it. live NULL: all rows have content. */
+typedef struct {
+    const int32_t *live;
+    int64_t batch, length;
+} cs_cpu_filled;
+
 typedef struct {
     float *x, *grad; /* NULL: absent, no gradient needed */
     bool add;        /* add to the existing gradient */
     int64_t batch, length, rows, cols, ld;
+    const int32_t *live; /* as in cs_cpu_filled */
 } cs_cpu_matrix;
 cs_cpu_matrix cs_cpu_tensor(const cs_run *run, int tensor);
 cs_cpu_matrix cs_cpu_operand(const cs_run *run, cs_operand operand); /* grad only if it is needed */
@@ -188,13 +196,16 @@ void cs_cpu_put(const cs_cpu_kernels *kernels, int64_t n, const float *from, flo
  * item (k, j) is b[j * ldb + k] where b_along, else b[k * ldb + j]. Every item of C is one sum in
  * rising k, formed in blocks of k that depend on shapes only.
  * before: called once for every block of rows, before A's rows are read; after: once for every
- * part of C, when it is final and still in cache. */
+ * part of C, when it is final and still in cache. rows: of A and C (without `before`); others are
+ * neither read nor written. steps: of A^T and B where neither lies along them; others are left out
+ * of the sums. One row at least has content. */
 typedef struct {
     int64_t m, n, k;
     const float *a, *b;
     float *c;
     int64_t lda, ldb, ldc;
     bool a_along, b_along, add;
+    cs_cpu_filled rows, steps;
     const float *bias; /* added to every row when its sums are complete; NULL: none */
     void (*before)(void *ctx, int64_t row, int64_t rows);
     void (*after)(void *ctx, int64_t row, int64_t rows, int64_t col, int64_t cols);

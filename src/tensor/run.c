@@ -73,7 +73,11 @@ cs_status cs_run_init(const cs_graph *graph, cs_params *params, cs_run **out)
     run->params = params;
     run->backend = params->backend;
     int64_t indices = graph->space_items[CS_SPACE_INDEX] + 1;
-    CS_POOL_FIELDS(&run->pool, graph->row_sets + 1, run, batch, length);
+    CS_POOL_FIELDS(&run->pool, graph->row_sets + 1, run, batch, length, filled, padded);
+    for (int64_t i = 0; run->padded && i < graph->row_sets; ++i) {
+        run->filled[i] =
+            cs_pool_take(&run->pool, graph->row_set[i].batch + 1, sizeof *run->filled[i]);
+    }
     CS_POOL_FIELDS(&run->pool, indices, run, host_index, host_order);
     run->host_input =
         cs_pool_take(&run->pool, graph->space_items[CS_SPACE_INPUT] + 1, sizeof(double));
@@ -126,7 +130,17 @@ cs_status cs_run_rows(cs_run *run, int row_set, int64_t batch, int64_t length)
     }
     run->batch[row_set] = batch;
     run->length[row_set] = length;
+    run->padded[row_set] = false;
     return CS_OK;
+}
+
+void cs_run_filled(cs_run *run, int row_set, int64_t b, int64_t rows)
+{
+    enum { LITTLE = 8 }; /* an eighth */
+    const int64_t length = run->length[row_set], batch = run->batch[row_set];
+    int32_t *filled = run->filled[row_set];
+    filled[b + 1] = filled[b] + (int32_t)(length - rows <= length / LITTLE ? length : rows);
+    run->padded[row_set] = b + 1 == batch && filled[batch] > 0 && filled[batch] < batch * length;
 }
 
 static int64_t rows_now(const cs_run *run, const cs_tensor *t)
@@ -353,6 +367,7 @@ cs_matrix cs_run_matrix(const cs_run *run, int tensor)
     m.batch = t->row_set == CS_NONE ? 1 : run->batch[t->row_set];
     m.length = t->row_set == CS_NONE ? t->rows : run->length[t->row_set];
     m.rows = m.batch * m.length;
+    m.live = t->row_set != CS_NONE && run->padded[t->row_set] ? run->filled[t->row_set] : NULL;
     m.cols = t->cols;
     m.ld = t->ld;
     return m;

@@ -24,6 +24,8 @@ typedef struct cs_run {
     cs_backend *backend;
     cs_params *params;
     int64_t *batch, *length;     /* present size of each row set (host) */
+    int32_t **filled;            /* rows with content before each sequence: batch + 1 (host) */
+    bool *padded;                /* row sets with rows of padding (host) */
     void *space[CS_SPACE_COUNT]; /* backend memory; parameters have their own */
     void *grad;                  /* gradients of activations */
     cs_run_key *key;             /* backend memory, 1 */
@@ -46,6 +48,12 @@ int64_t cs_run_bytes(const cs_graph *graph, const cs_backend *backend);
 
 /* Present size of a row set, at most the graph's. */
 cs_status cs_run_rows(cs_run *run, int row_set, int64_t batch, int64_t length) CS_MUST_CHECK;
+
+/* The first `rows` rows of sequence b have content; the others are padding, which no row sees and no
+ * loss reads, and a backend need not compute them. Called for each b in order, after cs_run_rows,
+ * which leaves no padding. A sequence with little padding counts as full: splitting a product costs
+ * more. */
+void cs_run_filled(cs_run *run, int row_set, int64_t b, int64_t rows);
 
 /* Host staging of an index tensor: batch * length values at the present size. Set before upload:
  * set the size first. */
@@ -79,6 +87,7 @@ cs_status cs_run_sum(cs_run *run, int tensor, double *out) CS_MUST_CHECK;
 typedef struct {
     void *x, *grad; /* backend memory; grad NULL: none */
     int64_t batch, length, rows, cols, ld;
+    const int32_t *live; /* host: rows with content before each sequence; NULL: no padding */
 } cs_matrix;
 cs_matrix cs_run_matrix(const cs_run *run, int tensor);     /* of CS_NONE: all zero */
 const int32_t *cs_run_ints(const cs_run *run, int tensor);  /* index tensor, backend memory */
