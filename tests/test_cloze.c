@@ -150,8 +150,7 @@ static void open_task(const plan *p, task *t)
     OK(cs_texts_encode(&t->text, t->tokenizer, &o, &t->ids));
     OK(cs_finetune_config(&c, &t->ids, CS_READ_LAST, 0, &config));
     OK(cs_model_init(&config, t->backend, true, &t->model));
-    OK(cs_model_randomise(&t->model, 5));
-    OK(cs_model_take_encoder(&t->from, &t->model));
+    OK(cs_model_take_encoder(&t->from, 5, &t->model));
     OK(cs_model_take_tokens(&t->from, t->cloze.classes, t->cloze.token, &t->model));
 }
 

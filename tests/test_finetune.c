@@ -395,7 +395,7 @@ static cs_status everything(const char *path)
         (status = cs_finetune_config(&t->model.config, &ids, CS_READ_FIRST, 0.1, &config)) ==
             CS_OK &&
         (status = cs_model_init(&config, t->backend, true, &model)) == CS_OK &&
-        (status = cs_model_take_encoder(&t->model, &model)) == CS_OK &&
+        (status = cs_model_take_encoder(&t->model, 0, &model)) == CS_OK &&
         (status = cs_finetune(&model, &ids, NULL, 0, &t->options, &r)) == CS_OK) {
         status = cs_finetune_predict(&model, &ids, NULL, 0, &t->options, t->predicted, NULL);
     }

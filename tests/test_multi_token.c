@@ -235,7 +235,7 @@ TEST(the_first_head_is_the_model)
     world_open(&ahead, &w);
     world_open(&next, &plain);
     OK(cs_model_randomise(&w.t.model, 4));
-    OK(cs_model_take_encoder(&w.t.model, &plain.t.model));
+    OK(cs_model_take_encoder(&w.t.model, 4, &plain.t.model));
     CS_AUTO(cs_perplexity) a = perplexity_of(&w.t, &o), b = perplexity_of(&plain.t, &o);
     assert_true(a.tokens > 50 && a.nll == b.nll);
 }

@@ -226,12 +226,11 @@ cs_status cs_finetune_start(const cs_finetune_task *task, uint64_t seed, cs_mode
     cs_status status = cs_model_init(&task->config, task->backend, true, &model);
     if (status == CS_OK)
         status = cs_model_kind_record(task->kind, task->options.masks.attention, &model.trained);
-    if (status == CS_OK && (status = cs_model_randomise(&model, seed)) == CS_OK && !task->fresh) {
-        status = cs_model_take_encoder(task->from, &model);
-        if (status == CS_OK && task->cloze)
-            status =
-                cs_model_take_tokens(task->from, task->cloze->classes, task->cloze->token, &model);
-    }
+    if (status == CS_OK)
+        status = task->fresh ? cs_model_randomise(&model, seed)
+                             : cs_model_take_encoder(task->from, seed, &model);
+    if (status == CS_OK && !task->fresh && task->cloze)
+        status = cs_model_take_tokens(task->from, task->cloze->classes, task->cloze->token, &model);
     model.codes = cs_codes_share(task->from->codes);
     return CS_DELIVER(status, out, model, cs_model_free);
 }

@@ -107,29 +107,6 @@ cs_status cs_model_init_streamed(const cs_model_config *config, cs_backend *back
     return init(config, backend, false, source, out);
 }
 
-cs_status cs_model_take_encoder(const cs_model *from, cs_model *to)
-{
-    CS_AUTO_FREE float *value = cs_alloc(cs_params_most_items(&to->params), sizeof *value);
-    cs_status status = value ? CS_OK : CS_ERR_MEMORY;
-    json_decref(to->source);
-    to->source = json_incref(from->source);
-    cs_processor_free(&to->processor);
-    to->processor = from->processor;
-    json_incref(to->processor.json);
-    for (int64_t i = 0; i < to->params.count && status == CS_OK; ++i) {
-        const cs_param *p = &to->params.param[i];
-        int64_t at = cs_params_find(&from->params, p->name);
-        const cs_param *q = at < 0 ? NULL : &from->params.param[at];
-        if (!q || q->rows != p->rows || q->cols != p->cols ||
-            strncmp(p->name, "classifier.", 11) == 0) {
-            continue;
-        }
-        status = cs_params_get(&from->params, at, CS_PARAM_VALUE, value);
-        if (status == CS_OK) status = cs_params_set(&to->params, i, CS_PARAM_VALUE, value);
-    }
-    return status;
-}
-
 cs_status cs_model_take_tokens(const cs_model *from, int64_t count, const int32_t *token,
                                cs_model *to)
 {
@@ -265,16 +242,51 @@ static cs_status fill_parameter(const cs_model_config *config, const cs_param *p
     return cs_parallel((param->rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE, 0, fill_rows, &f);
 }
 
-cs_status cs_model_randomise(cs_model *model, uint64_t seed)
+/* The parameter of `from` that an encoder takes as its `p`, -1: none. */
+static int64_t counterpart(const cs_model *from, const cs_param *p)
+{
+    const int64_t at = cs_params_find(&from->params, p->name);
+    const cs_param *q = at < 0 ? NULL : &from->params.param[at];
+    return q && q->rows == p->rows && q->cols == p->cols && strncmp(p->name, "classifier.", 11) != 0
+               ? at
+               : -1;
+}
+
+/* Initial values, except those that would be replaced by the parameters of `encoder`; NULL: all. */
+static cs_status randomise(cs_model *model, const cs_model *encoder, uint64_t seed)
 {
     cs_params *params = &model->params;
     CS_AUTO_FREE float *value = cs_alloc(cs_params_most_items(params), sizeof *value);
     cs_status status = value ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < params->count && status == CS_OK; ++i) {
-        if (!params->param[i].constant) {
+        const bool taken = encoder && counterpart(encoder, &params->param[i]) >= 0;
+        if (!params->param[i].constant && !taken) {
             status = fill_parameter(&model->config, &params->param[i], seed, value);
             if (status == CS_OK) status = cs_params_set(params, i, CS_PARAM_VALUE, value);
         }
+    }
+    return status;
+}
+
+cs_status cs_model_randomise(cs_model *model, uint64_t seed)
+{
+    return randomise(model, NULL, seed);
+}
+
+cs_status cs_model_take_encoder(const cs_model *from, uint64_t seed, cs_model *to)
+{
+    CS_AUTO_FREE float *value = cs_alloc(cs_params_most_items(&to->params), sizeof *value);
+    cs_status status = value ? randomise(to, from, seed) : CS_ERR_MEMORY;
+    json_decref(to->source);
+    to->source = json_incref(from->source);
+    cs_processor_free(&to->processor);
+    to->processor = from->processor;
+    json_incref(to->processor.json);
+    for (int64_t i = 0; i < to->params.count && status == CS_OK; ++i) {
+        const int64_t at = counterpart(from, &to->params.param[i]);
+        if (at < 0) continue;
+        status = cs_params_get(&from->params, at, CS_PARAM_VALUE, value);
+        if (status == CS_OK) status = cs_params_set(&to->params, i, CS_PARAM_VALUE, value);
     }
     return status;
 }

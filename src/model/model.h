@@ -109,9 +109,9 @@ void cs_model_free(cs_model *model);
 cs_status cs_model_randomise(cs_model *model, uint64_t seed) CS_MUST_CHECK;
 
 /* Copies to every parameter of `to` the value of the parameter of `from` with the same name and
- * shape, except those of a classification head: a task starts with a new head. Also the config.json
- * that it was read from. CS_ERR_MEMORY. */
-cs_status cs_model_take_encoder(const cs_model *from, cs_model *to) CS_MUST_CHECK;
+ * shape, except those of a classification head: a task starts with a new head. The others get the
+ * initial values of the seed. Also the config.json that it was read from. CS_ERR_MEMORY. */
+cs_status cs_model_take_encoder(const cs_model *from, uint64_t seed, cs_model *to) CS_MUST_CHECK;
 
 /* For a classification head that is the head of the language model (cs_model_config.cloze): copies
  * rows token[0 .. count - 1] of the output matrix and of its bias. CS_ERR_MEMORY. */
