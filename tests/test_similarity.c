@@ -178,7 +178,7 @@ TEST(bad_pairs_are_refused)
     assert_fails(cs_similarity_of(&a, &c, &options, &s), CS_ERR_INPUT, "c.npy: all rows are equal");
     assert_fails(cs_similarity_of(&c, &a, &options, &s), CS_ERR_INPUT, "c.npy: all rows are equal");
     x[7] = INFINITY;
-    assert_fails(cs_similarity_of(&c, &a, &options, &s), CS_ERR_INPUT,
+    assert_fails(cs_similarity_of(&a, &c, &options, &s), CS_ERR_INPUT,
                  "a.npy: row 2, column 1: value inf");
     options.angles = 0;
     assert_fails(cs_similarity_of(&a, &a, &options, &s), CS_ERR_USAGE,
@@ -377,7 +377,7 @@ static cs_status all_of_it(const char *path)
     (void)path;
     ARRAY(double, x, 60, i, i * 7 % 23);
     cs_rows a = cs_rows_of_f64(20, 3, x, "a"), b = cs_rows_of_f64(20, 2, x + 7, "b");
-    const cs_similarity_options options = {.angles = 2, .threads = 1};
+    const cs_similarity_options options = {.angles = 2, .blocks = 3, .threads = 1};
     CS_AUTO(cs_similarity) s = {0};
     cs_two_nn two;
     cs_isotropy iso;

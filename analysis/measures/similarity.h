@@ -76,9 +76,36 @@ typedef struct {
 /** Frees the angles; accepts a zeroed object. */
 void cs_similarity_free(cs_similarity *s);
 
-/** Computes all measures. Memory 8 n (2 p + 2 q) + 16 (p + q)^2 bytes (the latter twice with
- * blocks); time n (p + q)^2 flops (twice with blocks, and n (p + q) for each block) and an SVD of
- * p x q. Bits do not depend on the number of threads.
+/** What the measures take of one side alone. */
+typedef struct cs_similarity_side cs_similarity_side;
+
+/** Prepares a side for any number of pairs, all with the same options. Memory 8 (n p + p^2) bytes
+ * and 8 (n + p) for each block; time n p^2 flops (twice with blocks, and n p for each block) and
+ * an eigenproblem. Bits do not depend on the number of threads.
+ *
+ * \param a n x p, borrowed until this returns; its name as long as the side
+ * \param out receives the side; free it with cs_similarity_side_free
+ * \retval CS_ERR_INPUT fewer than 2 rows, a value that is not finite, or a constant side
+ * \retval CS_ERR_MEMORY memory is exhausted
+ * \retval CS_ERR_INTERRUPT the interrupt flag is set
+ */
+cs_status cs_similarity_side_of(const cs_rows *a, const cs_similarity_options *options,
+                                cs_similarity_side **out) CS_MUST_CHECK;
+/** Frees a side; accepts NULL. */
+void cs_similarity_side_free(cs_similarity_side **side);
+
+/** Computes all measures of two sides. Memory 8 p q bytes (twice with blocks); time 2 n p q flops
+ * (twice with blocks) and an SVD of p x q. Bits do not depend on the number of threads.
+ *
+ * \retval CS_ERR_INPUT unequal numbers of rows
+ * \retval CS_ERR_MEMORY memory is exhausted
+ * \retval CS_ERR_INTERRUPT the interrupt flag is set
+ */
+cs_status cs_similarity_between(const cs_similarity_side *a, const cs_similarity_side *b,
+                                const cs_similarity_options *options,
+                                cs_similarity *out) CS_MUST_CHECK;
+
+/** Computes all measures of two matrices: the sides, then what is between them.
  *
  * \param a n x p
  * \param b n x q

@@ -10,25 +10,42 @@
 typedef struct {
     cs_args *args;
     cs_item *root, *metrics;
+    bool keeps; /* the prepared sides of all matrices */
 } study;
 
 typedef struct {
     const char *name;
     cs_rows rows;
+    cs_similarity_side *side; /* NULL: not prepared */
 } matrix;
 
-static cs_status compare(const study *r, const matrix *a, const matrix *b, bool alone)
+static cs_similarity_options options_of(const study *r)
+{
+    return (cs_similarity_options){.angles = cs_args_int(r->args, "k"),
+                                   .blocks = cs_args_int(r->args, "blocks"),
+                                   .threads = cs_args_threads(r->args),
+                                   .progress = cs_output_progress(r->args)};
+}
+
+static cs_status prepare(const study *r, matrix *m)
+{
+    cs_similarity_options options = options_of(r);
+    CS_AUTO_FREE int32_t *block = NULL;
+    if (m->side) return CS_OK;
+    cs_status status =
+        cs_args_group_blocks(r->args, "groups", m->rows.rows, &block, &options.blocks);
+    options.block = block;
+    return status == CS_OK ? cs_similarity_side_of(&m->rows, &options, &m->side) : status;
+}
+
+static cs_status compare(const study *r, matrix *a, matrix *b, bool alone)
 {
     CS_AUTO(cs_similarity) s = {0};
-    cs_similarity_options options = {.angles = cs_args_int(r->args, "k"),
-                                     .blocks = cs_args_int(r->args, "blocks"),
-                                     .threads = cs_args_threads(r->args),
-                                     .progress = cs_output_progress(r->args)};
-    CS_AUTO_FREE int32_t *block = NULL;
-    cs_status status =
-        cs_args_group_blocks(r->args, "groups", a->rows.rows, &block, &options.blocks);
-    options.block = block;
-    if (status == CS_OK) status = cs_similarity_of(&a->rows, &b->rows, &options, &s);
+    const cs_similarity_options options = options_of(r);
+    cs_status status = prepare(r, a);
+    if (status == CS_OK) status = prepare(r, b);
+    if (status == CS_OK) status = cs_similarity_between(a->side, b->side, &options, &s);
+    if (!r->keeps) cs_similarity_side_free(&b->side);
     if (status != CS_OK) return status;
     cs_similarity_record(&s, a->name, b->name, r->metrics);
     if (alone) cs_similarity_angles_record(&s, r->root);
@@ -66,14 +83,21 @@ static cs_status open_matrices(const study *r, int files, int all, matrix *out)
     return status;
 }
 
-static cs_status measure(study *r, int files, int all, const matrix *m)
+static cs_status measure(study *r, int files, int all, matrix *m)
 {
+    const double most = 1 << 30; /* bytes of the sides that are kept */
     const bool pair = files == 2 && all == 2;
+    double bytes = 0;
     cs_status status = CS_OK;
+    for (int i = 0; i < all; ++i) {
+        bytes += 8.0 * (double)m[i].rows.cols * (double)(m[i].rows.rows + m[i].rows.cols);
+    }
+    r->keeps = bytes <= most;
     r->metrics = cs_item_array(r->root, "metrics");
     for (int i = 0; i < (pair ? 1 : files) && status == CS_OK; ++i) {
         for (int j = pair ? 1 : files; j < all && status == CS_OK; ++j)
             status = compare(r, &m[i], &m[j], (pair ? 1 : files) * (all - files + pair) == 1);
+        if (!r->keeps) cs_similarity_side_free(&m[i].side);
     }
     for (int i = 0; i < files && cs_args_flag(r->args, "dimension") && status == CS_OK; ++i) {
         status = cs_blame(dimensions(r, &m[i]), "%s", m[i].name);
@@ -101,6 +125,7 @@ static cs_status run(cs_args *args)
         status = cs_output_csv(args, "similarity-blocks.csv", &blocks);
     if (status == CS_OK) status = cs_output_record(args, "similarity", &view);
     for (int i = 0; m && i < all; ++i) {
+        cs_similarity_side_free(&m[i].side);
         cs_rows_close(&m[i].rows);
     }
     return status;
