@@ -4,8 +4,8 @@ usage: commands_bench.py COSPEC OUT.json MATRIX.npz [--small]      (called by be
 
 Runs of ours and of the peer are interleaved. Peers: GloVe's own cooccur (its build folder in $GLOVE, or on PATH), scipy's svds, SLEPc, numpy as installed and, where
 $BENCH_NUMPY (default: python3) is another Python with numpy, that of PyPI with its own OpenBLAS. One that is not here is named and skipped. The time of a
-small model's training is in the rows of train_bench.py. A command that takes more than 10 seconds runs once; LIMIT seconds end it, and its time is then a
-lower bound.
+small model's training is in the rows of train_bench.py. The program of an older commit in $BENCH_BEFORE is a peer of `compare`. A command that takes more than 10
+seconds runs once; LIMIT seconds end it, and its time is then a lower bound.
 """
 import glob
 import json
@@ -32,13 +32,13 @@ rng = np.random.default_rng(20261123)
 rows = []
 
 
-def once(line, **streams):
-    """Seconds of a process; LIMIT where it had to be ended."""
+def once(line, limit=LIMIT, **streams):
+    """Seconds of a process; the limit where it had to be ended."""
     start = time.perf_counter()
     try:
-        done = subprocess.run([*map(str, line)], stderr=subprocess.PIPE, timeout=LIMIT, **{"stdout": subprocess.DEVNULL, **streams})
+        done = subprocess.run([*map(str, line)], stderr=subprocess.PIPE, timeout=limit, **{"stdout": subprocess.DEVNULL, **streams})
     except subprocess.TimeoutExpired:
-        return float(LIMIT)
+        return float(limit)
     seconds = time.perf_counter() - start
     if done.returncode not in (0, 4):  # 4: a certificate or an interval says inconclusive
         raise RuntimeError(f"{line}: exit status {done.returncode}: {done.stderr[-500:]}")
@@ -55,7 +55,7 @@ def in_turns(*runs):
     return seconds
 
 
-def report(workload, ours, peers, note, aim=None, why=""):
+def report(workload, ours, peers, note, aim=None, why="", limit=LIMIT):
     """peers: {name: function}; those that are None are not installed. aim(name): the least ratio to that peer that was aimed for, NaN: none; why: the reason where it is missed."""
     there = {name: run for name, run in peers.items() if run}
     for name in peers:
@@ -63,7 +63,7 @@ def report(workload, ours, peers, note, aim=None, why=""):
             print(f"commands: {name} is not installed; skipped", file=sys.stderr)
     absent = "".join(f"; {name}{f', aim {aim(name):.3g}' if aim else ''}: not installed" for name in peers if name not in there)
     mine, *theirs = in_turns(ours, *there.values())
-    ended = "; ours stopped at the limit, so its time is a lower bound" if mine[0] >= LIMIT else ""
+    ended = "; ours stopped at the limit, so its time is a lower bound" if mine[0] >= limit else ""
     for name, seconds in zip(there, theirs):
         least = aim(name) if aim else math.nan
         missed = statistics.median(seconds) / statistics.median(mine) < least
@@ -101,13 +101,25 @@ def topic_text(path, tokens, vocabulary):
             f.write(" ".join(word for cdf in parts for word in words[np.searchsorted(cdf, own.random(200) * cdf[-1])]) + "\n")
 
 
-def processor_seconds(*lines):
+def processor_seconds(*lines, limit=LIMIT):
     """Those of several processes, one after the other."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     for line in lines:
-        once(line)
+        once(line, limit)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def labelled_text(path, documents, vocabulary):
+    """Documents of 15 to 65 words of Zipf's frequencies with one of four classes, each of which makes a tenth of the words 8 times as frequent."""
+    own, words = np.random.default_rng(20261130), spellings(vocabulary)
+    p = (np.arange(vocabulary) + 2.7) ** -1.0
+    classes = [np.cumsum(np.where(own.random(vocabulary) < 0.1, 8 * p, p)) for _ in range(4)]
+    with open(path, "w") as f:
+        for _ in range(documents):
+            kind = own.integers(4)
+            text = words[np.searchsorted(classes[kind], own.random(own.integers(15, 66)) * classes[kind][-1])]
+            f.write(f"class{kind}\t{' '.join(text)}\n")
 
 
 def glove_program(name):
@@ -239,6 +251,26 @@ with tempfile.TemporaryDirectory() as work:
                      "vectors and certificates included; no other program has it")
     if not small:
         rows[-1]["note"] += f"; aim 120 s on two cores, {'reached' if seconds < 120 else 'missed'}"
+
+    # g. comparison of models, with the program of an older commit in $BENCH_BEFORE
+    documents, layers, width = (100, 2, 64) if small else (1_000, 6, 384)
+    labelled_text("documents.tsv", documents, 8_000)
+    for name, *kind in (("causal", "--objective", "ar", "--arch", "gpt2"), ("masked", "--objective", "masked", "--arch", "bert"),
+                        ("prefix", "--objective", "prefix-lm", "--arch", "gpt2")):
+        once([cospec, "train", "--corpus", "documents.tsv", *kind, "--layers", layers, "--width", width, "--heads", 4 if small else 6, "--max-length", 128, "--batch", 16,
+              "--steps", 2, "-o", name, "-q"])
+
+    hour = 3600  # a limit that processor seconds of two cores do not reach
+
+    def compare(program):
+        return processor_seconds([program, "compare", "causal", "masked", "prefix", "documents.tsv", "--tasks", "documents.tsv", "--read", "--split all",
+                                  "-o", "compared", "--force", "-q"], limit=hour)
+
+    before = os.environ.get("BENCH_BEFORE")
+    seconds = report(f"whole command: compare of 3 models of {layers} layers of {width}, {documents} documents, one task (processor seconds)", lambda: compare(cospec),
+                     {"cospec of an older commit ($BENCH_BEFORE)": (lambda: compare(before)) if before else None}, "causal, masked and prefix models; states, predictions, probes, fine-tuning and report", limit=hour)
+    if not small:
+        rows[-1]["note"] += f"; aim 3 minutes on two quiet cores, 360 processor seconds, {'reached' if seconds < 360 else 'missed: models with a prefix are read four times, and fine-tuned'}"
 
 with open(out, "w") as f:
     json.dump(rows, f)
