@@ -258,9 +258,12 @@ cs_status cs_ranks_join(cs_args *args, cs_comm *out)
 cs_status cs_ranks_alone(const cs_args *args, cs_comm *comm, cs_status status)
 {
     if (status != CS_OK && !comm->agreed) {
-        (void)fprintf(stderr, "cospec %s: rank %d of %d: %s\n", cs_args_command(args)->name,
-                      comm->rank, comm->ranks, cs_reason());
-        (void)fflush(stderr);
+        /* All ranks are interrupted, also by mpirun after one of them has failed. */
+        if (status != CS_ERR_INTERRUPT || comm->rank == 0) {
+            (void)fprintf(stderr, "cospec %s: rank %d of %d: %s\n", cs_args_command(args)->name,
+                          comm->rank, comm->ranks, cs_reason());
+            (void)fflush(stderr);
+        }
         comm->end(comm, cs_exit_code(status));
     }
     return status;
