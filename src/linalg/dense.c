@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include <cblas.h>
+#include <float.h>
 #include <lapacke.h>
 
 #include "base/auto.h"
@@ -347,6 +348,72 @@ cs_status cs_dense_tridiagonalise(cs_dense *a, double *d, double *e)
     const double n = s.rows;
     status = pool.status ? pool.status : compute(4 * n * n * n / 3, sytrd, &call);
     return status == CS_OK ? lapack_status(call.info, "sytrd", a->rows, a->cols) : status;
+}
+
+static void ssytrd(void *call)
+{
+    library_call *p = call;
+    void *a = p->a, *d = p->x, *e = p->b, *tau = p->c, *work = p->work; /* of floats */
+    p->info = LAPACKE_ssytrd_work(LAPACK_COL_MAJOR, 'L', p->rows, a, p->lda, d, e, tau, work,
+                                  p->work_size);
+}
+
+/* The largest absolute value of the lower triangle; infinity if one is not finite. */
+static double largest_lower(const cs_dense *a)
+{
+    double largest = 0;
+    for (int64_t j = 0; j < a->cols; ++j) {
+        for (int64_t i = j; i < a->rows; ++i) {
+            const double x = fabs(a->data[i + j * a->ld]);
+            largest = x <= largest ? largest : x <= DBL_MAX ? x : INFINITY;
+        }
+    }
+    return largest;
+}
+
+/* The lower triangle over 2^power, rounded. */
+static void round_lower(const cs_dense *a, int power, float *to)
+{
+    const double by = ldexp(1, -power);
+    for (int64_t j = 0; j < a->cols; ++j) {
+        for (int64_t i = j; i < a->rows; ++i) {
+            to[i + j * a->rows] = (float)(a->data[i + j * a->ld] * by);
+        }
+    }
+}
+
+cs_status cs_dense_tridiagonalise_single(const cs_dense *a, double *d, double *e)
+{
+    enum { BLOCK = 32 }; /* as BLOCK above; narrower panels suit the smaller matrix */
+    blas_shape s = {0};
+    CS_AUTO(cs_pool) pool = {0};
+    library_call call = {0};
+    cs_status status = square_shape(a, "eigenproblem", &s);
+    if (status == CS_OK) status = cs_blas_int(BLOCK * a->rows, "sytrd workspace", &call.work_size);
+    if (status != CS_OK || a->rows == 0) return status;
+    const int64_t n = a->rows;
+    const double largest = largest_lower(a);
+    int power = 0;
+    if (!isfinite(largest)) return part_finite(a, true); /* names the entry */
+    (void)frexp(largest, &power);
+    void *x = cs_pool_take(&pool, n * n, sizeof(float));
+    float *diagonal = cs_pool_take(&pool, n, sizeof *diagonal);
+    float *off = cs_pool_take(&pool, n, sizeof *off);
+    call.c = cs_pool_take(&pool, n, sizeof(float));
+    call.work = cs_pool_take(&pool, call.work_size, sizeof(float));
+    if (pool.status != CS_OK) return pool.status;
+    round_lower(a, power, x);
+    call.rows = call.lda = s.rows;
+    call.a = x;
+    call.x = (void *)diagonal;
+    call.b = (void *)off;
+    status = compute(4.0 / 3 * (double)n * (double)n * (double)n, ssytrd, &call);
+    if (status == CS_OK) status = lapack_status(call.info, "ssytrd", n, n);
+    for (int64_t i = 0; i < n && status == CS_OK; ++i) {
+        d[i] = ldexp((double)diagonal[i], power);
+        e[i] = i + 1 < n ? ldexp((double)off[i], power) : 0;
+    }
+    return status;
 }
 
 static void sytrf(void *call)

@@ -103,6 +103,19 @@ cs_status cs_dense_eigh(cs_dense *a, double *values, bool values_only) CS_MUST_C
  */
 cs_status cs_dense_tridiagonalise(cs_dense *a, double *d, double *e) CS_MUST_CHECK;
 
+/** As cs_dense_tridiagonalise in single precision, two thirds of its time: the lower triangle,
+ * divided by a power of two so that no entry exceeds 1, is rounded to float and reduced by ssytrd.
+ * With u = 2^-24 the eigenvalues of T differ from those of A by a few u ||A||_F.
+ *
+ * \param a n x n; the lower triangle is read
+ * \param d receives the diagonal of T, n values
+ * \param e receives the off-diagonal, n - 1 values; of size n
+ * \retval CS_ERR_USAGE not square
+ * \retval CS_ERR_INPUT an entry is not finite
+ * \retval CS_ERR_MEMORY memory is exhausted
+ */
+cs_status cs_dense_tridiagonalise_single(const cs_dense *a, double *d, double *e) CS_MUST_CHECK;
+
 /** A = P L D L^T P^T of a symmetric matrix by bounded Bunch-Kaufman ("rook") pivoting, LAPACK's
  * dsytrf_rk; n^3 / 3 flops. A singular D is no failure.
  *

@@ -107,14 +107,14 @@ void cs_gram_free(cs_gram *g)
 
 /* --- sums over groups ------------------------------------------------------------------------- */
 
-/* to += sign * block, on the triangle that is kept. */
-static void add_block(const cs_gram *g, int64_t group, double sign, double *to)
+/* to = from + sign * block, on the triangle that is kept. */
+static void add_block(const cs_gram *g, int64_t group, double sign, const double *from, double *to)
 {
     const int64_t d = g->cols;
     const double *block = g->block + group * d * d;
     for (int64_t i = 0; i < d; ++i) {
         for (int64_t j = i; j < d; ++j) {
-            to[i * d + j] += sign * block[i * d + j];
+            to[i * d + j] = from[i * d + j] + sign * block[i * d + j];
         }
     }
 }
@@ -125,7 +125,7 @@ cs_status cs_gram_all_of(const cs_gram *g, cs_gram_all *out)
     cs_status status = all.trace ? cs_dense_init(&all.sum, g->cols, g->cols) : CS_ERR_MEMORY;
     for (int64_t k = 0; k < g->groups && status == CS_OK; ++k) {
         all.trace[k] = trace_of(g, k);
-        add_block(g, k, 1.0, all.sum.data);
+        add_block(g, k, 1.0, all.sum.data, all.sum.data);
     }
     return CS_DELIVER(status, out, all, cs_gram_all_free);
 }
@@ -184,17 +184,20 @@ cs_status cs_gram_without(const cs_gram *g, const cs_gram_all *all, const cs_gra
     CS_AUTO_FREE double *sum = cs_calloc(d, sizeof *sum);
     cs_status status = sum ? cs_dense_init(&total, d, d) : CS_ERR_MEMORY;
     const bool away = status == CS_OK && all && takes_away(g, all, without);
-    if (away) {
-        cs_dense_copy(&all->sum, &total);
-    }
+    const double *from = away ? all->sum.data : total.data;
     for (int64_t k = 0; k < g->groups && status == CS_OK; ++k) {
         const bool gone = is_without(without, k);
-        if (gone == away) add_block(g, k, away ? -1.0 : 1.0, total.data);
+        if (gone == away) {
+            add_block(g, k, away ? -1.0 : 1.0, from, total.data);
+            from = total.data;
+        }
         rows += gone ? 0 : g->rows[k];
         for (int64_t i = 0; i < d && !gone; ++i) {
             sum[i] += g->sum[k * d + i];
         }
     }
+    if (status == CS_OK && from != total.data)
+        cs_dense_copy(&all->sum, &total); /* nothing left out */
     if (status == CS_OK) put_shift(g, centred, rows, sum, total.data);
     *n = rows;
     return CS_DELIVER(status, out, total, cs_dense_free);

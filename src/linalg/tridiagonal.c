@@ -194,3 +194,12 @@ cs_status cs_symmetric_values(cs_dense *a, double *values)
     cs_status status = pool.status ? pool.status : cs_dense_tridiagonalise(a, d, e);
     return status == CS_OK ? cs_tridiagonal_values(a->rows, d, e, values) : status;
 }
+
+cs_status cs_symmetric_values_single(const cs_dense *a, double *values)
+{
+    CS_AUTO(cs_pool) pool = {0};
+    double *d = cs_pool_take(&pool, a->rows, sizeof *d);
+    double *e = cs_pool_take(&pool, a->rows, sizeof *e);
+    cs_status status = pool.status ? pool.status : cs_dense_tridiagonalise_single(a, d, e);
+    return status == CS_OK ? cs_tridiagonal_values(a->rows, d, e, values) : status;
+}

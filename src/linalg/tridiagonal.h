@@ -24,3 +24,7 @@ cs_status cs_tridiagonal_values(int64_t n, const double *d, const double *e,
  * Bits depend on the number of BLAS threads. CS_ERR_USAGE: not square; CS_ERR_INPUT names an entry
  * that is not finite; CS_ERR_MEMORY. */
 cs_status cs_symmetric_values(cs_dense *a, double *values) CS_MUST_CHECK;
+
+/* As cs_symmetric_values with the reduction in single precision: within a few 2^-24 ||A||_F of the
+ * eigenvalues of A (cs_dense_tridiagonalise_single). */
+cs_status cs_symmetric_values_single(const cs_dense *a, double *values) CS_MUST_CHECK;
