@@ -2,9 +2,11 @@
  *
  * The sum without some blocks is the sum over all less these, where that keeps the bound of the
  * sums (linalg/gram.h); otherwise it is added up. The eigenproblems (the whole, one a block left
- * out, one a pair of parts, one a point of the curve) are independent and run in parallel, each on
- * one BLAS thread, for the eigenvalues alone (linalg/tridiagonal.h: within 32 units of rounding of
- * the largest sum of a row of the tridiagonal matrix, as the floor has 162 of the trace). None is
+ * out, one a part or a pair of parts, one a point of the curve) are independent and run in parallel,
+ * each on one BLAS thread, for the eigenvalues alone (linalg/tridiagonal.h: within 32 units of
+ * rounding of the largest sum of a row of the tridiagonal matrix, as the floor has 162 of the
+ * trace). Where products are summed in single precision, all but the whole are reduced in single
+ * precision too: its error of a few units is below the bound of the sums. No spectrum is
  * approximated from another: spectra of independently drawn rows have gaps smaller than the change
  * by one block. An eigenvalue below its error bound counts as 0: it does not differ from rounding,
  * and hundreds of such values, as square roots, would weigh in the entropies. */
@@ -40,6 +42,27 @@ static int64_t decay_last(const cs_rank_options *options, int64_t count)
     return last < count ? last : count;
 }
 
+enum { MOST_ALL = 5, MOST_PAIRS = 10 };
+
+typedef struct {
+    int64_t first, second;
+} part_pair;
+
+/* All pairs of up to MOST_ALL parts, otherwise those of neighbours on a circle. Every part is in the
+ * same number of them. */
+static int64_t list_pairs(int64_t parts, part_pair pair[MOST_PAIRS])
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < parts; ++i) {
+        for (int64_t j = i + 1; j < parts; ++j) {
+            if (parts <= MOST_ALL || j == i + 1 || j - i == parts - 1) {
+                pair[count++] = (part_pair){i, j};
+            }
+        }
+    }
+    return count;
+}
+
 const char *cs_rank_name(cs_rank_measure measure)
 {
     static const char *const name[] = {
@@ -54,6 +77,7 @@ static char *formula_of(cs_rank_measure measure, const cs_rank_options *options,
                         const cs_effective_rank *result, const cs_rank_point *point)
 {
     const int64_t first = decay_first(options), last = decay_last(options, point->above);
+    part_pair pair[MOST_PAIRS];
     switch (measure) {
     case CS_RANK_TAU:
     case CS_RANK_TAU_INTERPOLATED:
@@ -78,8 +102,10 @@ static char *formula_of(cs_rank_measure measure, const cs_rank_options *options,
         return cs_format("B theta - (B - 1) mean_b theta_b, theta = rank_tau_interpolated at tau = "
                          "%g, theta_b without block b of B = %" PRId64
                          ": jackknife correction of the bias in n, in [tau, tau d]; se: jackknife "
-                         "of the corrected value and the remaining bias, over %" PRId64 " parts",
-                         options->tau, result->blocks, result->parts);
+                         "of the corrected value and the remaining bias, over %" PRId64
+                         " parts and %" PRId64 " pairs of them",
+                         options->tau, result->blocks, result->parts,
+                         list_pairs(result->parts, pair));
     default:
         return last <= first
                    ? cs_format("alpha of sigma_k^2 ~ k^-alpha needs two sigma above the floor from "
@@ -179,12 +205,14 @@ typedef struct {
 } study;
 
 /* Descending eigenvalues, cleared below the floor, of a matrix that is destroyed. */
-static cs_status spectrum_of(cs_dense *a, int64_t count, double floor, double *lambda,
+static cs_status spectrum_of(cs_dense *a, bool single, int64_t count, double floor, double *lambda,
                              int64_t *below)
 {
     const int64_t d = a->rows;
     CS_AUTO_FREE double *ascending = cs_alloc(d, sizeof *ascending);
-    cs_status status = ascending ? cs_symmetric_values(a, ascending) : CS_ERR_MEMORY;
+    cs_status status = !ascending ? CS_ERR_MEMORY
+                       : single   ? cs_symmetric_values_single(a, ascending)
+                                  : cs_symmetric_values(a, ascending);
     *below = 0;
     for (int64_t k = 0; k < count && status == CS_OK; ++k) {
         bool real = ascending[d - 1 - k] > floor;
@@ -218,7 +246,8 @@ static cs_status solve(void *ctx, int64_t item)
     const int64_t count = n < d ? n : d;
     const double floor = cs_gram_floor_without(s->g, s->all, p->without, s->options->centred);
     CS_AUTO_FREE double *lambda = cs_alloc(count, sizeof *lambda);
-    status = lambda ? spectrum_of(&total, count, floor, lambda, &below) : CS_ERR_MEMORY;
+    status = lambda ? spectrum_of(&total, item > 0 && !s->g->wide, count, floor, lambda, &below)
+                    : CS_ERR_MEMORY;
     p->point.floor = floor;
     p->point.above = count - below;
     if (status == CS_OK)
@@ -282,30 +311,85 @@ static double tau_of(const problem *p)
     return p->point.value[CS_RANK_TAU_INTERPOLATED];
 }
 
-/* The problem without parts i and j of `parts`, in either order, in a list of those with i <= j. */
-static int64_t pair_at(int64_t i, int64_t j)
+static cs_gram_range blocks_of_part(int64_t blocks, int64_t parts, int64_t part)
 {
-    const int64_t high = i > j ? i : j, low = i > j ? j : i;
-    return high * (high + 1) / 2 + low;
+    return (cs_gram_range){part * blocks / parts, (part + 1) * blocks / parts};
 }
 
-static void leave_parts(int64_t blocks, int64_t parts, problem *pair)
+/* The problems without each part, unless parts are blocks, then those without each pair; returns
+ * how many. */
+static int64_t leave_parts(int64_t blocks, int64_t parts, problem *p)
 {
-    for (int64_t i = 0; i < parts; ++i) {
-        for (int64_t j = 0; j <= i; ++j) {
-            pair[pair_at(i, j)] =
-                (problem){.without = {{i * blocks / parts, (i + 1) * blocks / parts},
-                                      {j * blocks / parts, (j + 1) * blocks / parts}}};
-        }
+    part_pair pair[MOST_PAIRS];
+    const int64_t pairs = parts ? list_pairs(parts, pair) : 0;
+    int64_t count = 0;
+    for (int64_t i = 0; i < parts && parts < blocks; ++i) {
+        p[count++] = (problem){.without = {blocks_of_part(blocks, parts, i)}};
+    }
+    for (int64_t k = 0; k < pairs; ++k) {
+        p[count++] = (problem){.without = {blocks_of_part(blocks, parts, pair[k].first),
+                                           blocks_of_part(blocks, parts, pair[k].second)}};
+    }
+    return count;
+}
+
+/* Moves the replicates about their mean so that their jackknife error is without the part that
+ * pairs left out add: `excess` of its square. It stays above that of the plain rank. */
+static void shrink_replicates(double excess, double plain_se, cs_effective_rank *out)
+{
+    const double raw = cs_jackknife_error(out->parts, out->part_out, 1), square = raw * raw;
+    const double kept = fmax(square - excess, fmin(square, plain_se * plain_se));
+    const double mean = cs_total(out->parts, out->part_out) / (double)out->parts;
+    for (int64_t i = 0; i < out->parts && square > 0.0; ++i) {
+        out->part_out[i] = mean + sqrt(kept / square) * (out->part_out[i] - mean);
     }
 }
 
-/* left_out: without each block; pair: without each pair of parts. */
-static cs_status fill_corrected(const study *s, const problem *left_out, const problem *pair,
+/* Replicates and the remaining bias: one is without each part, pair without each pair. */
+static void fill_parts(const problem *one, const problem *pair, cs_effective_rank *out)
+{
+    part_pair list[MOST_PAIRS];
+    double change[MOST_PAIRS], near[CS_RANK_PARTS] = {0};
+    const int64_t count = list_pairs(out->parts, list);
+    const double whole = out->value[CS_RANK_TAU_INTERPOLATED], parts = (double)out->parts;
+    const double each = 2.0 * (double)count / parts;
+    double without_one = 0.0, without_two = 0.0, mean = 0.0, square = 0.0;
+    for (int64_t k = 0; k < count; ++k) {
+        change[k] =
+            tau_of(&pair[k]) - tau_of(&one[list[k].first]) - tau_of(&one[list[k].second]) + whole;
+        near[list[k].first] += change[k] / each;
+        near[list[k].second] += change[k] / each;
+        mean += change[k] / (double)count;
+    }
+    for (int64_t k = 0; k < count; ++k) {
+        square += (change[k] - mean) * (change[k] - mean) / (double)(count - 1);
+    }
+    for (int64_t i = 0; i < out->parts; ++i) {
+        without_one += tau_of(&one[i]) / parts;
+    }
+    for (int64_t i = 0; i < out->parts; ++i) {
+        const double theta = tau_of(&one[i]), others = parts * without_one - theta;
+        const double two = theta + others / (parts - 1.0) - whole + near[i];
+        out->part_out[i] = (parts - 1.0) * theta - (parts - 2.0) * two;
+        without_two += two / parts;
+    }
+    const double second =
+        (parts * parts * whole - 2.0 * (parts - 1.0) * (parts - 1.0) * without_one +
+         (parts - 2.0) * (parts - 2.0) * without_two) /
+        2.0;
+    out->bias_left = second - out->unclipped;
+    shrink_replicates((parts - 1.0) * pow(parts - 2.0, 3.0) / parts * square *
+                          (1.0 / each - 1.0 / (parts - 1.0)),
+                      out->se[CS_RANK_TAU_INTERPOLATED], out);
+}
+
+/* left_out: without each block; of_parts: as leave_parts has them. */
+static cs_status fill_corrected(const study *s, const problem *left_out, const problem *of_parts,
                                 cs_effective_rank *out)
 {
-    const double blocks = (double)out->blocks, parts = (double)out->parts;
-    const double whole = out->value[CS_RANK_TAU_INTERPOLATED], tau = s->options->tau;
+    const double blocks = (double)out->blocks, tau = s->options->tau;
+    const double whole = out->value[CS_RANK_TAU_INTERPOLATED];
+    const bool same = out->parts == out->blocks;
     double mean = 0.0;
     for (int64_t b = 0; b < out->blocks; ++b) {
         mean += tau_of(&left_out[b]) / blocks;
@@ -317,22 +401,7 @@ static cs_status fill_corrected(const study *s, const problem *left_out, const p
         return CS_OK;
     }
     if (!(out->part_out = cs_alloc(out->parts, sizeof *out->part_out))) return CS_ERR_MEMORY;
-    double without_one = 0.0, without_two = 0.0;
-    for (int64_t i = 0; i < out->parts; ++i) {
-        const double one = tau_of(&pair[pair_at(i, i)]);
-        mean = 0.0;
-        for (int64_t j = 0; j < out->parts; ++j) {
-            mean += i == j ? 0.0 : tau_of(&pair[pair_at(i, j)]) / (parts - 1.0);
-        }
-        out->part_out[i] = (parts - 1.0) * one - (parts - 2.0) * mean;
-        without_one += one / parts;
-        without_two += mean / parts;
-    }
-    const double second =
-        (parts * parts * whole - 2.0 * (parts - 1.0) * (parts - 1.0) * without_one +
-         (parts - 2.0) * (parts - 2.0) * without_two) /
-        2.0;
-    out->bias_left = second - out->unclipped;
+    fill_parts(same ? left_out : of_parts, same ? of_parts : of_parts + out->parts, out);
     out->se[CS_RANK_TAU_CORRECTED] =
         hypot(cs_jackknife_error(out->parts, out->part_out, 1), out->bias_left);
     return CS_OK;
@@ -372,17 +441,17 @@ cs_status cs_effective_rank_of(const cs_gram *g, const cs_rank_options *options,
     CS_AUTO(cs_gram_all) all = {0};
     CS_AUTO(cs_pool) pool = {0};
     r.parts = jackknife && most >= 3 ? most : 0;
-    const int64_t pairs = 1 + (jackknife ? blocks : 0), curve = pairs + r.parts * (r.parts + 1) / 2;
+    const int64_t of_parts = 1 + (jackknife ? blocks : 0);
     int64_t *at = cs_pool_take(&pool, blocks, sizeof *at);
-    problem *p = cs_pool_take(&pool, curve + blocks, sizeof *p);
+    problem *p = cs_pool_take(&pool, of_parts + CS_RANK_PARTS + MOST_PAIRS + blocks, sizeof *p);
     status = pool.status ? pool.status : cs_gram_all_of(g, &all);
     if (status != CS_OK) goto done;
     r.points = curve_blocks(g, options->every_block, at);
     p[0] = (problem){0};
-    for (int64_t b = 0; b < pairs - 1; ++b) {
+    for (int64_t b = 0; b < of_parts - 1; ++b) {
         p[1 + b] = (problem){.without = {{b, b + 1}}};
     }
-    leave_parts(blocks, r.parts, p + pairs);
+    const int64_t curve = of_parts + leave_parts(blocks, r.parts, p + of_parts);
     for (int64_t i = 0; i + 1 < r.points; ++i) { /* the last point is the whole */
         p[curve + i] = (problem){.without = {{at[i], blocks}}};
     }
@@ -399,7 +468,7 @@ cs_status cs_effective_rank_of(const cs_gram *g, const cs_rank_options *options,
     }
     r.unclipped = r.bias_left = r.se[CS_RANK_TAU_CORRECTED] = NAN;
     if ((status = fill_errors(&s, jackknife ? p + 1 : NULL, &r)) != CS_OK) goto done;
-    if (jackknife && (status = fill_corrected(&s, p + 1, p + pairs, &r)) != CS_OK) goto done;
+    if (jackknife && (status = fill_corrected(&s, p + 1, p + of_parts, &r)) != CS_OK) goto done;
     fill_guard(g, &r);
 done:
     return CS_DELIVER(status, out, r, cs_effective_rank_free);
@@ -409,153 +478,4 @@ void cs_effective_rank_free(cs_effective_rank *r)
 {
     CS_FREE_FIELDS(r, lambda, point, left_out, part_out);
     *r = (cs_effective_rank){0};
-}
-
-/* --- the record -------------------------------------------------------------------------------- */
-
-/* The outlier guard: a row or a direction with more than half of the sum of squares, fewer rows
- * than columns, eigenvalues below the floor of single precision, rows of zeros. */
-static void add_warnings(const char *name, bool centred, const cs_gram *g,
-                         const cs_effective_rank *r, cs_item *list)
-{
-    if (r->heaviest_share > 0.5 && !g->normalise) {
-        cs_item_take(list, NULL,
-                     cs_format("%s: row %" PRId64
-                               " has %.1f%% of the sum of squares; give --row-norm or --drop-rows "
-                               "to remove its influence",
-                               name, r->heaviest, 100.0 * r->heaviest_share));
-    }
-    if (r->first_share > 0.5) {
-        cs_item_take(list, NULL,
-                     cs_format("%s: one direction has %.1f%% of the sum of squares%s", name,
-                               100.0 * r->first_share,
-                               centred ? "" : "; give --center to remove a constant offset"));
-    }
-    if (r->rows < r->cols) {
-        cs_item_take(list, NULL,
-                     cs_format("%s: only %" PRId64 " rows of %" PRId64
-                               " columns, and ranks cannot exceed the number of rows",
-                               name, r->rows, r->cols));
-    }
-    if (r->unclipped != r->value[CS_RANK_TAU_CORRECTED] && isfinite(r->unclipped)) {
-        cs_item_take(
-            list, NULL,
-            cs_format("%s: rank_tau_corrected is %.4g, which is impossible for %" PRId64
-                      " columns, and is set to %.4g; more rows are needed, or a few rows dominate",
-                      name, r->unclipped, r->cols, r->value[CS_RANK_TAU_CORRECTED]));
-    }
-    if (r->below > 0 && !g->wide) {
-        cs_item_take(list, NULL,
-                     cs_format("%s: %" PRId64 " of %" PRId64
-                               " eigenvalues are below the floor of single precision and count as "
-                               "0; give --precision double to resolve them",
-                               name, r->below, r->count));
-    }
-    if (centred && r->below == r->count) {
-        cs_item_take(
-            list, NULL,
-            cs_format("%s: all rows are equal, or differ by less than rounding: nothing is "
-                      "left after centring, and every rank is 0",
-                      name));
-    }
-    if (g->zeros > 0) {
-        cs_item_take(
-            list, NULL,
-            cs_format("%s: %" PRId64 " row%s 0", name, g->zeros, g->zeros == 1 ? " is" : "s are"));
-    }
-    if (g->vanished > 0) {
-        cs_item_take(list, NULL,
-                     cs_format("%s: %" PRId64 " rows are so small that their squares vanish in %s "
-                               "precision",
-                               name, g->vanished, g->wide ? "double" : "single"));
-    }
-}
-
-void cs_item_ranks(cs_item *item, const char *name, const cs_rank_options *options,
-                   const cs_gram *g, const cs_effective_rank *r)
-{
-    cs_item *metrics = cs_item_array(item, "metrics");
-    for (int m = 0; m < CS_RANK_MEASURES; ++m) {
-        const cs_rank_measure measure = (cs_rank_measure)m;
-        cs_item *metric = cs_item_object(metrics, NULL);
-        cs_item_text(metric, "name", cs_rank_name(measure));
-        cs_item_take(metric, "definition",
-                     cs_rank_definition(measure, options, g, r, &r->point[r->points - 1]));
-        cs_item_real(metric, "value", r->value[m]);
-        cs_item_real(metric, "se", r->se[m]);
-        cs_item_left_out(metric, m, r, NULL);
-    }
-    add_warnings(name, options->centred, g, r, cs_item_array(item, "warnings"));
-}
-
-/* All measures at every number of blocks: rows of the table where all are requested. */
-static void add_curve(const cs_rank_options *options, const cs_gram *g, const cs_effective_rank *r,
-                      cs_item *item)
-{
-    cs_item *curve = cs_item_array(item, "curve");
-    for (int64_t i = 0; i < r->points; ++i) {
-        cs_item *point = cs_item_object(curve, NULL);
-        cs_item_int(point, "n", r->point[i].rows);
-        for (int m = 0; m < CS_RANK_OF_SPECTRUM; ++m) {
-            cs_item_real(point, cs_rank_name((cs_rank_measure)m), r->point[i].value[m]);
-        }
-    }
-    cs_item *rows = options->every_block ? cs_item_array(item, "~curve") : NULL;
-    for (int m = 0; m < CS_RANK_OF_SPECTRUM && rows; ++m) {
-        for (int64_t i = 0; i + 1 < r->points; ++i) {
-            cs_item *row = cs_item_object(rows, NULL);
-            cs_item_text(row, "name", cs_rank_name((cs_rank_measure)m));
-            cs_item_take(row, "definition",
-                         cs_rank_definition((cs_rank_measure)m, options, g, r, &r->point[i]));
-            cs_item_real(row, "value", r->point[i].value[m]);
-            cs_item_int(row, "n", r->point[i].rows);
-        }
-    }
-}
-
-void cs_rank_record(const char *name, const cs_rank_options *options, const cs_gram *g,
-                    const cs_effective_rank *r, cs_item *item)
-{
-    cs_item_text(item, "name", name);
-    cs_item_int(item, "n", r->rows);
-    cs_item_int(item, "d", r->cols);
-    CS_ITEM_FIELDS(item, r, blocks, floor);
-    cs_item_text(item, "precision", g->wide ? "double" : "float");
-    cs_item_flag(item, "centred", options->centred);
-    cs_item_flag(item, "row_norm", g->normalise);
-    cs_item *heaviest = cs_item_object(item, "heaviest_row");
-    cs_item_int(heaviest, "row", r->heaviest);
-    cs_item_real(heaviest, "share", r->heaviest_share);
-    cs_item_real(item, "first_direction_share", r->first_share);
-    cs_item_ranks(item, name, options, g, r);
-    add_curve(options, g, r, item);
-    cs_item_reals(item, "eigenvalues", r->count, r->lambda);
-}
-
-/* A number of one, less that of the other where there is another. */
-static void add_block(cs_item *list, int64_t block, const double *x, const double *less)
-{
-    cs_item *item = cs_item_object(list, NULL);
-    cs_item_int(item, "block", block);
-    cs_item_real(item, "value", *x - (less ? *less : 0));
-}
-
-void cs_item_left_out(cs_item *metric, int measure, const cs_effective_rank *r,
-                      const cs_effective_rank *less)
-{
-    const bool corrected = measure == CS_RANK_TAU_CORRECTED;
-    const int m = measure == CS_RANK_TAU ? CS_RANK_TAU_INTERPOLATED : measure;
-    const double *of = corrected ? r->part_out : r->left_out, *other = !less       ? NULL
-                                                                       : corrected ? less->part_out
-                                                                                   : less->left_out;
-    const int64_t stride = corrected ? 1 : CS_RANK_MEASURES, first = corrected ? 0 : m;
-    cs_item *list = cs_item_array(metric, "~left_out");
-    if (!of || (less && !other)) {
-        return;
-    }
-    if (corrected) add_block(list, 0, &r->bias_left, less ? &less->bias_left : NULL);
-    for (int64_t b = 0; b < (corrected ? r->parts : r->blocks); ++b) {
-        const int64_t at = b * stride + first;
-        add_block(list, b + 1, of + at, other ? other + at : NULL);
-    }
 }

@@ -25,14 +25,29 @@
  * The error of rank_tau_corrected is, over P = min(B, 10) parts of consecutive blocks, with
  * theta_pq without the parts p and q,
  *
- * \f[ \mathrm{se}^2 = \frac{P-1}{P} \sum_p (c_p - \bar c)^2 + (c'' - c)^2, \qquad c_p = (P-1)\, \theta_p - (P-2)\, \overline{\theta_{pq}}_{q \ne p}, \f]
- * \f[ c'' = \tfrac12 \big( P^2 \theta - 2 (P-1)^2\, \overline{\theta_p} + (P-2)^2\, \overline{\theta_{pq}} \big). \f]
+ * \f[ \mathrm{se}^2 = \frac{P-1}{P} \sum_p (c_p - \bar c)^2 - v + (c'' - c)^2, \qquad c_p = (P-1)\, \theta_p - (P-2)\, t_p, \f]
+ * \f[ c'' = \tfrac12 \big( P^2 \theta - 2 (P-1)^2\, \overline{\theta_p} + (P-2)^2\, \overline{t_p} \big), \f]
+ *
+ * where t_p is the mean of theta_pq over q. With the interaction d_pq = theta_pq - theta_p -
+ * theta_q + theta, t_p = theta_p - theta + mean_{q != p} theta_q + mean_q d_pq. Only d_pq needs
+ * pairs, and it is small, so its mean is over m of the P - 1 others: the two neighbours of p on a
+ * circle of parts, or all others up to P = 5. Sampling adds, in expectation,
+ *
+ * \f[ v = \frac{(P-1)(P-2)^3}{P} \Big( \frac1m - \frac1{P-1} \Big) s^2, \f]
+ *
+ * with s^2 the variance of the d_pq that were computed. It is subtracted, but the difference is not
+ * taken below the square of the error of the plain rank (or of the first term, if that is less).
+ * Source of the sampling: ours.
  *
  * The first term is the jackknife of the corrected rank c, conservative on average (Efron and
- * Stein, Annals of Statistics 9, 1981). The second is the remaining bias by the jackknife of
- * second order (Schucany, Gray and Owen, JASA 66, 1971). It takes P (P + 1) / 2 further
- * eigenproblems, has P - 1 degrees of freedom, and is NaN for fewer than 3 parts.
+ * Stein, Annals of Statistics 9, 1981). The last is the remaining bias by the jackknife of second
+ * order (Schucany, Gray and Owen, JASA 66, 1971). For P = 10 that takes 10 eigenproblems for pairs
+ * instead of 45; it has P - 1 degrees of freedom, and is NaN for fewer than 3 parts.
  * docs/explanation/effective-rank.md reports its coverage.
+ *
+ * If products were summed in single precision, all eigenproblems but that of all rows are reduced in
+ * single precision as well (cs_symmetric_values_single): errors of a few 2^-24 of the Frobenius
+ * norm, where the floor is 162 of them of the trace.
  */
 #pragma once
 
@@ -90,7 +105,9 @@ typedef struct {
     int64_t decay_last;
     /** Subtract the mean row. */
     bool centred;
-    /** Compute standard errors: B + P (P + 1) / 2 further eigenproblems. */
+    /** Compute standard errors: B further eigenproblems, P for pairs of parts (P (P - 1) / 2 up to
+     * P = 5), and P for the parts if B is above 10.
+     */
     bool jackknife;
     /** The curve has a point at every block, not only at doublings. */
     bool every_block;
@@ -138,7 +155,9 @@ typedef struct {
     double *left_out;
     /** P; 0: none. */
     int64_t parts;
-    /** P values: rank_tau_corrected without each part; NULL if there is none. */
+    /** P values: rank_tau_corrected without each part, about their mean so that their jackknife
+     * error is the root of the first two terms of se^2; NULL if there is none.
+     */
     double *part_out;
     /** rank_tau_corrected before clipping. */
     double unclipped;
@@ -179,8 +198,8 @@ char *cs_rank_definition(cs_rank_measure measure, const cs_rank_options *options
 void cs_rank_measures(int64_t count, const double *lambda, double tolerance,
                       const cs_rank_options *options, double value[CS_RANK_MEASURES]);
 
-/** All ranks of Gram blocks: B + P (P + 1) / 2 + about log2 B + 1 eigenproblems of d x d, 4/3 d^3
- * flops each; 8 d^2 bytes in addition to the blocks, and the same for each thread.
+/** All ranks of Gram blocks: the eigenproblems of `jackknife` and about log2 B + 1 more, of d x d,
+ * 4/3 d^3 flops each; 8 d^2 bytes in addition to the blocks, and 12 d^2 for each thread.
  *
  * \param g the Gram blocks
  * \param out receives the ranks

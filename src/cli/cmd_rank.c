@@ -242,7 +242,7 @@ static const cs_opt rank_options[] = {
             "Singular values above X sigma_1 count in numerical_rank. Default: all that differ "
             "from 0."),
     CS_REAL("rankme-eps", "E", "1e-7", 0, 1, "eps of RankMe."),
-    CS_INT("blocks", "B", "20", 1, 10000,
+    CS_INT("blocks", "B", "10", 1, 10000,
            "Blocks of the jackknife, 8 d^2 bytes and one eigenproblem each. 1: no standard "
            "errors."),
     CS_FLAG("curve",

@@ -1,10 +1,11 @@
 """The coverage of confidence intervals about rank_tau and rank_tau_corrected (docs/explanation/effective-rank.md).
 
-usage: rank_coverage.py [SAMPLES] [SEED]      (400, 1: the table of docs/explanation/effective-rank.md; about 20 minutes on a core)
+usage: rank_coverage.py [SAMPLES] [SEED]      (400, 1: the table of docs/explanation/effective-rank.md; a quarter of the samples for d = 192)
 
-Gaussian rows of a known covariance, B = 20 blocks; numpy's eigenvalues, nothing of cospec. Errors: the jackknife of the
-plain rank (19 degrees of freedom), that of the corrected rank itself over 10 parts (9), and the printed one, which adds the
-bias left.
+Rows of a known covariance, B = 10 blocks; numpy's eigenvalues, nothing of cospec. Rows are Gaussian; "documents": runs of 10 rows share half
+of their variance, and blocks have whole runs; "heavy": of Student's t with 5 degrees of freedom. Errors, all with 9 degrees of freedom: the
+jackknife of the plain rank; that of the corrected rank with the bias left, from all 45 pairs of blocks; and the printed one, from the 10 pairs of
+neighbours on a circle.
 """
 import sys
 
@@ -12,7 +13,9 @@ import numpy as np
 from scipy import stats
 
 SAMPLES, SEED = (int(a) for a in (sys.argv[1:] + ["400", "1"][len(sys.argv) - 1:])[:2])
-B, P, TAU = 20, 10, 0.9
+B, TAU, RUN = 10, 0.9, 10
+PAIRS = [(i, (i + 1) % B) for i in range(B)]
+EACH = 2  # pairs of a block
 
 
 def rank(values):
@@ -29,32 +32,50 @@ def spread(x):
     return np.sqrt((len(x) - 1) / len(x) * ((x - x.mean()) ** 2).sum())
 
 
-def sample(rng, root, n):
-    d = len(root)
-    x = rng.standard_normal((B, n // B, d)) * root
+def rows(rng, root, n, kind):
+    x = rng.standard_normal((B, n // B, len(root)))
+    if kind == "documents":
+        x = np.sqrt(0.5) * (x + np.repeat(rng.standard_normal((B, n // B // RUN, len(root))), RUN, axis=1))
+    if kind == "heavy":
+        x *= np.sqrt(3 / rng.chisquare(5, (B, n // B, 1)))
+    return x * root
+
+
+def sample(rng, root, n, kind):
+    x = rows(rng, root, n, kind)
     blocks = x.transpose(0, 2, 1) @ x
-    whole, parts = blocks.sum(0), blocks.reshape(P, B // P, d, d).sum(1)
+    whole = blocks.sum(0)
     of = lambda g: rank(np.linalg.eigvalsh(g))
-    plain, left, one = of(whole), of(whole - blocks), of(whole - parts)
-    i, j = np.triu_indices(P, 1)
-    pair = np.zeros((P, P))
-    pair[i, j] = pair[j, i] = of(whole - parts[i] - parts[j])
-    first = B * plain - (B - 1) * left.mean()
-    second = (P**2 * plain - 2 * (P - 1) ** 2 * one.mean() + (P - 2) ** 2 * pair[i, j].mean()) / 2
-    own = spread((P - 1) * one - (P - 2) * pair.sum(1) / (P - 1))
-    return plain, first, spread(left), own, np.hypot(own, second - first)
+    plain, one = of(whole), of(whole - blocks)
+    corrected = B * plain - (B - 1) * one.mean()
+    i, j = np.triu_indices(B, 1)
+    two = np.zeros((B, B))
+    two[i, j] = two[j, i] = of(whole - blocks[i] - blocks[j])
+
+    def error(mean_two):
+        """The jackknife of the corrected rank and the bias left, from the mean of two over the pairs of each block."""
+        second = (B**2 * plain - 2 * (B - 1) ** 2 * one.mean() + (B - 2) ** 2 * mean_two.mean()) / 2
+        return spread((B - 1) * one - (B - 2) * mean_two), second - corrected
+
+    full = np.hypot(*error(two.sum(1) / (B - 1)))
+    change = np.array([two[p, q] - one[p] - one[q] + plain for p, q in PAIRS])
+    near = np.array([sum(c for c, pair in zip(change, PAIRS) if p in pair) / EACH for p in range(B)])
+    own, left = error(one + (one.sum() - one) / (B - 1) - plain + near)
+    excess = (B - 1) * (B - 2) ** 3 / B * change.var(ddof=1) * (1 / EACH - 1 / (B - 1))
+    own = np.sqrt(max(own**2 - excess, min(own, spread(one)) ** 2))
+    return plain, corrected, spread(one), full, np.hypot(own, left)
 
 
 laws = {"1/k": lambda k: 1 / k, "1/sqrt(k)": lambda k: k**-0.5, "exp(-k/8)": lambda k: np.exp(-k / 8), "1": lambda k: k**0.0}
-print("lambda      d     n   rank |   bias    sd plain    bias    sd corrected | rms se: plain  jackknife  printed | "
-      "covers: plain  corrected with plain, jackknife, printed se")
-for law, d, n in [("1/k", 16, 400), ("1/k", 48, 200), ("1/k", 48, 400), ("1/k", 48, 1600), ("1/k", 192, 800), ("1/k", 192, 3200),
-                  ("1/sqrt(k)", 48, 400), ("exp(-k/8)", 48, 400), ("1", 48, 400), ("1", 48, 1600)]:
+print("lambda      d     n rows        rank |   bias    sd plain    bias    sd corrected | rms se: plain  45 pairs  printed | "
+      "covers: plain  corrected with plain, 45 pairs', printed se")
+for law, d, n, kind in [("1/k", 16, 400, ""), ("1/k", 48, 100, ""), ("1/k", 48, 200, ""), ("1/k", 48, 400, ""), ("1/k", 48, 1600, ""), ("1/k", 48, 4800, ""),
+                        ("1/sqrt(k)", 48, 100, ""), ("1/sqrt(k)", 48, 400, ""), ("exp(-k/8)", 48, 400, ""), ("1", 48, 400, ""), ("1", 48, 1600, ""), ("1/k", 48, 400, "documents"),
+                        ("1/k", 48, 2000, "documents"), ("1/k", 48, 400, "heavy"), ("1/k", 192, 800, ""), ("1/k", 192, 3200, "")]:
     values = laws[law](np.arange(1, d + 1.0))
     rng, truth = np.random.default_rng([SEED, d, n]), rank(values)
-    plain, corrected, *errors = np.array([sample(rng, np.sqrt(values), n) for _ in range(SAMPLES)]).T
-    wide, narrow = stats.t.ppf(0.975, [P - 1, B - 1])
-    covers = [np.mean(abs(plain - truth) <= narrow * errors[0])]
-    covers += [np.mean(abs(corrected - truth) <= w * e) for w, e in zip((narrow, wide, wide), errors)]
+    plain, corrected, *errors = np.array([sample(rng, np.sqrt(values), n, kind) for _ in range(SAMPLES if d < 100 else SAMPLES // 4)]).T
+    width = stats.t.ppf(0.975, B - 1)
+    covers = [np.mean(abs(plain - truth) <= width * errors[0])] + [np.mean(abs(corrected - truth) <= width * e) for e in errors]
     numbers = [plain.mean() - truth, plain.std(), corrected.mean() - truth, corrected.std(), *(np.sqrt(np.mean(e**2)) for e in errors), *covers]
-    print(f"{law:9} {d:3} {n:5} {truth:6.2f} |" + " ".join(f"{x:7.3f}" for x in numbers), flush=True)
+    print(f"{law:9} {d:3} {n:5} {kind:9} {truth:6.2f} |" + " ".join(f"{x:7.3f}" for x in numbers), flush=True)
