@@ -171,6 +171,7 @@ static cs_status build_into(cs_args *args, cs_cooc_prepared *p, const char *dir,
 static cs_status build_one(cs_args *args, cs_cooc_prepared *p)
 {
     CS_AUTO(cs_cooc) cooc = {0};
+    p->options.compact = !cs_args_flag(args, "mtx");
     cs_status status = build_into(args, p, cs_args_text(args, "output"), &cooc);
     return status == CS_OK ? print_build(args, p, &cooc) : status;
 }

@@ -21,6 +21,11 @@ static void free_files(struct cs_cooc_files *f)
     cs_free(f);
 }
 
+static void packed_free(cs_packed *p)
+{
+    CS_FREE_FIELDS(p, gap, byte, mark);
+}
+
 void cs_cooc_free(cs_cooc *cooc)
 {
     cs_csr_free(&cooc->matrix.col_label);
@@ -28,9 +33,11 @@ void cs_cooc_free(cs_cooc *cooc)
     if (cooc->files) { /* which hold all other arrays */
         free_files(cooc->files);
     } else {
+        if (cooc->packed) packed_free(cooc->packed);
         cs_labelled_free(&cooc->matrix);
         CS_FREE_FIELDS(cooc, key, witness_sequence, witness_ordinal);
     }
+    cs_free(cooc->packed);
     memset(cooc, 0, sizeof *cooc);
 }
 
@@ -95,12 +102,13 @@ static cs_status growing_end_row(cs_growing *g)
 }
 
 /* Gives the arrays away; what they have beyond their size was never touched and costs no memory. */
-static cs_status growing_finish(cs_growing *g, int64_t cols, cs_csr *out)
+static cs_status growing_finish(cs_growing *g, int64_t cols, bool packed, cs_csr *out)
 {
     if (!g->ptr) {
         return cs_csr_init(out, 0, cols, 0);
     }
-    if (!g->col && growing_put(g, 0, 0) != CS_OK) { /* allocates, so that no pointer is NULL */
+    if (!packed && !g->col &&
+        growing_put(g, 0, 0) != CS_OK) { /* allocates, so that no pointer is NULL */
         return CS_ERR_MEMORY;
     }
     *out = (cs_csr){.rows = g->rows, .cols = cols, .ptr = g->ptr, .col = g->col, .val = g->val};
@@ -144,7 +152,9 @@ cs_status cs_assembler_part(cs_assembler *whole, bool borrows, cs_assembler **ou
                                .labels = whole->labels,
                                .exact = whole->exact,
                                .unit = whole->unit,
-                               .raw = whole->raw};
+                               .raw = whole->raw || whole->packs,
+                               .packs = whole->packs,
+                               .packed.quantum = whole->packed.quantum};
     return new_assembler(&like, borrows ? whole->in_col : NULL, out);
 }
 
@@ -159,6 +169,7 @@ void cs_assembler_free(cs_assembler **assembler)
     } else {
         growing_free(&a->matrix);
         growing_free(&a->row_label);
+        packed_free(&a->packed);
         CS_FREE_FIELDS(a, key, witness_sequence, witness_ordinal);
     }
     cs_free(a->in_row);
@@ -214,6 +225,12 @@ cs_status cs_assembler_end_row(cs_assembler *a)
         }
     }
     return status == CS_OK ? growing_end_row(&a->row_label) : status;
+}
+
+cs_status cs_assembler_pack(cs_assembler *a)
+{
+    const cs_growing *m = &a->matrix;
+    return a->packs ? cs_packed_add(&a->packed, m->rows, m->ptr, m->col, m->val) : CS_OK;
 }
 
 cs_status cs_assembler_reserve_keys(cs_assembler *a, int64_t capacity)
@@ -289,17 +306,22 @@ cs_status cs_assembler_close(cs_assembler *a)
 
 cs_assembler_size cs_assembler_size_of(const cs_assembler *a)
 {
-    return (cs_assembler_size){a->matrix.rows, a->matrix.nnz, a->row_label.nnz};
+    const cs_packed *p = &a->packed;
+    return (cs_assembler_size){a->matrix.rows, a->matrix.nnz, a->row_label.nnz,
+                               p->gaps,        p->bytes,      p->marks};
 }
 
 static bool fits(const cs_growing *g, int64_t rows, int64_t entries)
 {
-    return g->val && g->capacity - g->nnz >= entries && g->row_capacity > g->rows + rows;
+    return g->ptr && g->capacity - g->nnz >= entries && g->row_capacity > g->rows + rows;
 }
 
 bool cs_assembler_fits(const cs_assembler *whole, const cs_assembler_size *more)
 {
+    const cs_packed *p = &whole->packed;
     return fits(&whole->matrix, more->rows, more->entries) &&
+           p->gap_capacity - p->gaps >= more->gaps && p->byte_capacity - p->bytes >= more->bytes &&
+           p->mark_capacity - p->marks >= more->marks &&
            fits(&whole->row_label, more->rows, more->labels) &&
            whole->key_capacity >= whole->matrix.rows + more->rows;
 }
@@ -316,10 +338,17 @@ void cs_assembler_list(cs_assembler *a, const cs_assembler_size *at, const cs_as
                        cs_assembler_array out[CS_COOC_ARRAYS])
 {
     cs_growing *m = &a->matrix, *l = &a->row_label;
+    cs_packed *p = &a->packed;
+    const bool packs = a->packs;
+    const cs_assembler_array col = {&m->col, sizeof *m->col, at->entries, n->entries};
+    const cs_assembler_array val = {&m->val, sizeof *m->val, at->entries, n->entries};
+    const cs_assembler_array gap = {&p->gap, sizeof *p->gap, at->gaps, n->gaps};
+    const cs_assembler_array byte = {&p->byte, sizeof *p->byte, at->bytes, n->bytes};
     const cs_assembler_array all[CS_COOC_ARRAYS] = {
         {&m->ptr, sizeof *m->ptr, at->rows + 1, n->rows},
-        {&m->col, sizeof *m->col, at->entries, n->entries},
-        {&m->val, sizeof *m->val, at->entries, n->entries},
+        packs ? gap : col,
+        packs ? byte : val,
+        {&p->mark, sizeof *p->mark, at->marks, n->marks},
         {&l->ptr, sizeof *l->ptr, at->rows + 1, n->rows},
         {&l->col, sizeof *l->col, at->labels, n->labels},
         {&l->val, sizeof *l->val, at->labels, n->labels},
@@ -330,7 +359,7 @@ void cs_assembler_list(cs_assembler *a, const cs_assembler_size *at, const cs_as
     memcpy(out, all, sizeof all);
 }
 
-static const cs_assembler_size BEGIN = {0, 0, 0};
+static const cs_assembler_size BEGIN = {0};
 
 /* Moves what there is from memory to files. */
 static cs_status move_to_files(cs_assembler *a)
@@ -365,9 +394,13 @@ static cs_status move_to_files(cs_assembler *a)
 cs_status cs_assembler_reserve(cs_assembler *whole, const cs_assembler_size *more, double share)
 {
     const cs_assembler_size have = cs_assembler_size_of(whole);
-    const cs_assembler_size foreseen = {.rows = foresee(have.rows, more->rows, share),
-                                        .entries = foresee(have.entries, more->entries, share),
-                                        .labels = foresee(have.labels, more->labels, share)};
+    const cs_assembler_size foreseen = {
+        .rows = foresee(have.rows, more->rows, share),
+        .entries = foresee(have.entries, more->entries, share),
+        .labels = foresee(have.labels, more->labels, share),
+        .gaps = foresee(have.gaps, more->gaps, share),
+        .bytes = foresee(have.bytes, more->bytes, share),
+        .marks = whole->packs ? foresee(have.marks, more->marks, share) : 0};
     cs_assembler_array list[CS_COOC_ARRAYS];
     double bytes = 0;
     cs_assembler_list(whole, &BEGIN, &foreseen, list);
@@ -388,6 +421,7 @@ cs_status cs_assembler_reserve(cs_assembler *whole, const cs_assembler_size *mor
     for (int i = 0; i < CS_COOC_ARRAYS && status == CS_OK; ++i) {
         const cs_assembler_array *k = &list[i];
         const int64_t items = k->first + k->count;
+        if (items == 0) continue;
         if (whole->files) {
             cs_scratch_memory *file = &whole->files->array[i];
             status = cs_scratch_grow(file, whole->scratch, items * (int64_t)k->size);
@@ -402,6 +436,9 @@ cs_status cs_assembler_reserve(cs_assembler *whole, const cs_assembler_size *mor
         m->capacity = foreseen.entries;
         l->capacity = foreseen.labels;
         whole->key_capacity = foreseen.rows;
+        whole->packed.gap_capacity = foreseen.gaps;
+        whole->packed.byte_capacity = foreseen.bytes;
+        whole->packed.mark_capacity = foreseen.marks;
         m->ptr[0] = l->ptr[0] = 0;
     }
     return status;
@@ -414,6 +451,9 @@ cs_assembler_size cs_assembler_give(cs_assembler *whole, const cs_assembler_size
     whole->row_label.rows += more->rows;
     whole->matrix.nnz += more->entries;
     whole->row_label.nnz += more->labels;
+    whole->packed.gaps += more->gaps;
+    whole->packed.bytes += more->bytes;
+    whole->packed.marks += more->marks;
     return at;
 }
 
@@ -439,6 +479,15 @@ static void put_pointers(const cs_growing *from, int64_t row, int64_t entry, cs_
     }
 }
 
+static void put_marks(const cs_packed *from, const cs_assembler_size *at, cs_packed *to)
+{
+    for (int64_t i = 0; i < from->marks; ++i) {
+        const cs_packed_mark *m = &from->mark[i];
+        to->mark[at->marks + i] = (cs_packed_mark){at->rows + m->row, at->entries + m->entry,
+                                                   at->gaps + m->gap, at->bytes + m->byte};
+    }
+}
+
 void cs_assembler_let_go(cs_assembler *whole, const cs_assembler_size *at,
                          const cs_assembler_size *n)
 {
@@ -461,6 +510,8 @@ void cs_assembler_copy(cs_assembler *whole, const cs_assembler_size *at, cs_asse
             put_pointers(&part->matrix, at->rows, at->entries, &whole->matrix);
         } else if (from[i].at == &part->row_label.ptr) {
             put_pointers(&part->row_label, at->rows, at->labels, &whole->row_label);
+        } else if (from[i].at == &part->packed.mark) {
+            put_marks(&part->packed, at, &whole->packed);
         } else {
             put(&to[i], &from[i]);
         }
@@ -472,6 +523,7 @@ void cs_assembler_clear(cs_assembler *part)
 {
     part->matrix.rows = part->matrix.nnz = 0;
     part->row_label.rows = part->row_label.nnz = 0;
+    part->packed.gaps = part->packed.bytes = part->packed.marks = 0;
 }
 
 void cs_assembler_add_sums(cs_assembler *whole, const cs_assembler *part)
@@ -495,22 +547,36 @@ static cs_status column_labels(const cs_assembler *a, cs_csr *out)
         }
         status = status == CS_OK ? growing_end_row(&g) : status;
     }
-    return status == CS_OK ? growing_finish(&g, a->labels, out) : status;
+    return status == CS_OK ? growing_finish(&g, a->labels, false, out) : status;
+}
+
+/* Moves the packed entries. */
+static cs_status take_packed(cs_assembler *a, cs_packed **out)
+{
+    *out = cs_alloc(1, sizeof **out);
+    if (!*out) return CS_ERR_MEMORY;
+    **out = a->packed;
+    memset(&a->packed, 0, sizeof a->packed);
+    return CS_OK;
 }
 
 cs_status cs_assembler_finish(cs_assembler *a, cs_cooc *out)
 {
     cs_labelled m = {.labels = a->labels};
+    cs_packed *packed = NULL;
     cs_status status = cs_assembler_close(a);
     status = status == CS_OK ? column_labels(a, &m.col_label) : status;
-    status = status == CS_OK ? growing_finish(&a->row_label, a->labels, &m.row_label) : status;
-    status = status == CS_OK ? growing_finish(&a->matrix, a->cols, &m.a) : status;
+    status =
+        status == CS_OK ? growing_finish(&a->row_label, a->labels, false, &m.row_label) : status;
+    if (status == CS_OK && a->packs) status = take_packed(a, &packed);
+    status = status == CS_OK ? growing_finish(&a->matrix, a->cols, a->packs, &m.a) : status;
     if (status != CS_OK) {
         cs_csr_free(&m.col_label);
         cs_csr_free(&m.row_label);
         return status;
     }
     out->matrix = m;
+    out->packed = packed;
     out->files = a->files;
     out->key = a->key;
     out->witness_sequence = a->witness_sequence;

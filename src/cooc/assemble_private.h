@@ -3,6 +3,7 @@
 
 #include "base/scratch.h"
 #include "cooc/builder.h"
+#include "cooc/packed_private.h"
 #include "cooc/record_private.h"
 
 /* A sparse matrix that is extended entry by entry. */
@@ -17,7 +18,7 @@ typedef struct {
 cs_status cs_growing_reserve(cs_growing *g, int64_t more) CS_MUST_CHECK;
 
 /* Files of a result beyond its memory limit: one for each array of rows, matrix and row labels. */
-enum { CS_COOC_ARRAYS = 9 };
+enum { CS_COOC_ARRAYS = 10 };
 struct cs_cooc_files {
     cs_scratch_memory array[CS_COOC_ARRAYS];
 };
@@ -28,7 +29,11 @@ typedef struct {
     double unit;
     bool borrows; /* in_col belongs to another assembler */
     bool raw;     /* values are the bits of integer numbers of units, for cs_assembler_visit */
+    /* of the whole: the entries of its matrix are in `packed`; parts are raw, and have them in both
+     * forms; without classes */
+    bool packs;
     cs_growing matrix, row_label;
+    cs_packed packed;
     int64_t key_capacity;
     cs_hash128 *key;
     int64_t *witness_sequence, *witness_ordinal;
@@ -67,12 +72,17 @@ cs_status cs_assembler_visit(const cs_assembler *a, int64_t first,
 /* Ends the current row, with its class masses from in_row. */
 cs_status cs_assembler_end_row(cs_assembler *a) CS_MUST_CHECK;
 
+/* Packs the rows of a part, if it packs. */
+cs_status cs_assembler_pack(cs_assembler *part) CS_MUST_CHECK;
+
 /* Ends the last row. */
 cs_status cs_assembler_close(cs_assembler *a) CS_MUST_CHECK;
 
-/* Numbers of rows, entries and class masses of rows; or offsets of their first ones. */
+/* Numbers of rows, entries and class masses of rows, and of items of packed entries; or offsets of
+ * their first ones. */
 typedef struct {
     int64_t rows, entries, labels;
+    int64_t gaps, bytes, marks;
 } cs_assembler_size;
 
 cs_assembler_size cs_assembler_size_of(const cs_assembler *a);

@@ -432,10 +432,12 @@ static cs_status count(cs_build *b, cs_assembler *assembler, cs_cooc *result)
 {
     cs_windows_job job = windows_job(b);
     double lacking = 0;
+    const bool by_row = !b->of->options.comm && !b->checkpoint && cs_windows_apply(&job, &lacking);
+    assembler->packs = by_row && b->of->options.compact && assembler->labels == 0 &&
+                       !cs_context_gram(&b->of->options.context);
     cs_status status = b->of->options.comm ? count_over_ranks(b, &job, assembler, result)
-                       : !b->checkpoint && cs_windows_apply(&job, &lacking)
-                           ? cs_windows_count(&job, assembler, &result->contributions)
-                           : collect_and_merge(b, assembler, result);
+                       : by_row ? cs_windows_count(&job, assembler, &result->contributions)
+                                : collect_and_merge(b, assembler, result);
     cs_exact_sum dropped = {0};
     for (int64_t i = 0; i < b->blocks && status == CS_OK; ++i) {
         cs_exact_join(&dropped, &b->block[i].dropped);

@@ -108,6 +108,10 @@ typedef struct {
     /** Internal: rows are (context, document), for estimates of the population. Without checkpoint.
      */
     bool by_document;
+    /** Internal: the matrix serves for cs_cooc_write alone, without matrix.mtx. If its rows are
+     * counted one by one, its entries are kept in a compact form (cs_cooc.packed).
+     */
+    bool compact;
     /** Continue from the checkpoint of the folder, if there is one; false: start again, and an
      * interrupt replaces it.
      */
@@ -173,6 +177,10 @@ struct cs_cooc {
     int64_t runs;
     /** For a population (text/synthetic.h): a text for each row, which witnesses refer to. Else empty. */
     cs_corpus texts;
+    /** Internal: the entries in a compact form; matrix.a.col and matrix.a.val are then NULL. NULL:
+     * they are in matrix.a.
+     */
+    struct cs_packed *packed;
     /** Scratch files that hold the arrays; NULL: in memory. Do not take arrays out of the struct if
      * it is set.
      */

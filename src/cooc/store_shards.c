@@ -12,6 +12,7 @@
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
+#include "cooc/packed_private.h"
 #include "cooc/store_files_private.h"
 #include "cooc/store_sidecar_private.h"
 #include "io/file.h"
@@ -22,8 +23,23 @@
 cs_store_integers cs_store_integers_of(const cs_cooc *part)
 {
     const cs_labelled *l = &part->matrix;
-    return (cs_store_integers){.matrix = part->exact && cs_csr_is_integer(&l->a),
+    return (cs_store_integers){.matrix = part->exact && (part->packed || cs_csr_is_integer(&l->a)),
                                .row_labels = part->exact && cs_csr_is_integer(&l->row_label)};
+}
+
+static cs_status write_matrix(const char *path, const cs_cooc *part, int64_t from, int64_t to,
+                              bool integers)
+{
+    const cs_csr *a = &part->matrix.a;
+    const cs_packed_rows rows = {.packed = part->packed,
+                                 .ptr = a->ptr,
+                                 .begin = a->ptr[from],
+                                 .unit = part->exact ? 1 : part->unit};
+    const cs_made_entries made = {cs_packed_columns,
+                                  integers ? cs_packed_integers : cs_packed_reals, &rows};
+    cs_status status =
+        cs_matrix_write_rows(path, a, from, to, integers, part->packed ? &made : NULL);
+    return status;
 }
 
 cs_status cs_store_kind_write(const char *path, int kind, const cs_cooc *part, int64_t from,
@@ -32,12 +48,12 @@ cs_status cs_store_kind_write(const char *path, int kind, const cs_cooc *part, i
     const cs_labelled *l = &part->matrix;
     switch (kind) {
     case CS_SHARD_MATRIX:
-        return cs_matrix_write_rows(path, &l->a, from, to, integers->matrix);
+        return write_matrix(path, part, from, to, integers->matrix);
     case CS_SHARD_ROWS:
         return cs_store_rows_write(path, part, from, to);
     default:
         return l->labels > 0
-                   ? cs_matrix_write_rows(path, &l->row_label, from, to, integers->row_labels)
+                   ? cs_matrix_write_rows(path, &l->row_label, from, to, integers->row_labels, NULL)
                    : CS_OK;
     }
 }

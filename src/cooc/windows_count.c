@@ -429,9 +429,19 @@ static void release(cs_window_counter *c)
     (void)pthread_mutex_destroy(&c->lock);
 }
 
+/* What most places of a window add to an entry; where pairs count, the farthest ones. */
+static int64_t quantum_of(const cs_window_counter *c)
+{
+    const int64_t units = c->job->sequences->count == 0 ? 0
+                          : c->pairs                    ? c->span[0].cells[c->width]
+                                                        : c->span[0].units;
+    return cs_most(units, 1);
+}
+
 static cs_status count_windows(cs_window_counter *c)
 {
     cs_status status = make_stream(c);
+    if (status == CS_OK) c->assembler->packed.quantum = quantum_of(c);
     if (status == CS_OK) status = cs_window_order_rows(c);
     if (status == CS_OK) status = cs_window_group_rows(c);
     if (status == CS_OK) {

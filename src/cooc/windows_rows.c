@@ -480,7 +480,7 @@ static int64_t add_windows(const cs_window_counter *c, cs_window_tally *y, int32
 cs_status cs_window_put_row(const cs_window_counter *c, cs_window_tally *y, cs_assembler *p,
                             bool sparse, int64_t touched)
 {
-    const double unit = c->assembler->raw ? 0 : cs_assembler_mass(c->assembler, 1);
+    const double unit = p->raw ? 0 : cs_assembler_mass(p, 1);
     cs_growing *m = &p->matrix;
     cs_status status = cs_growing_reserve(m, (sparse ? touched : c->vocab) + CS_WINDOW_SLACK);
     if (status != CS_OK) return status;
@@ -555,5 +555,6 @@ cs_status cs_window_group(void *counter, int64_t item, int worker)
         status = cs_window_put_row(c, y, p, sparse, touched);
         if (status == CS_OK && p->matrix.nnz > held) status = end_row(c, p, token);
     }
+    if (status == CS_OK) status = cs_assembler_pack(p);
     return status == CS_OK ? cs_window_part_place(c, item) : status;
 }

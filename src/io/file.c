@@ -19,6 +19,7 @@
 
 #include "base/auto.h"
 #include "base/hash.h"
+#include "base/ints.h"
 #include "io/lock.h"
 
 enum { PARTIAL_TRIES = 1000, READ_STEP = 1 << 16 };
@@ -152,6 +153,12 @@ static cs_status add_to_digest(const cs_outfile *file, off_t at, off_t end, cs_h
         at += size;
     }
     return status;
+}
+
+void cs_outfile_start_writing(cs_outfile *file, int64_t offset, int64_t size)
+{
+    const int64_t from = cs_most(offset, 0);
+    (void)sync_file_range(fileno(file->stream), from, offset + size - from, SYNC_FILE_RANGE_WRITE);
 }
 
 cs_status cs_outfile_sync(cs_outfile *file, cs_status (*stop)(void))

@@ -30,6 +30,10 @@ cs_status cs_outfile_commit(cs_outfile *file) CS_MUST_CHECK;
  * time afterwards. */
 cs_status cs_outfile_sync(cs_outfile *file, cs_status (*stop)(void)) CS_MUST_CHECK;
 
+/* Requests that these bytes are written to the disk, and does not wait. Advice: offsets may be outside
+ * the file. */
+void cs_outfile_start_writing(cs_outfile *file, int64_t offset, int64_t size);
+
 /* cs_outfile_commit without waiting for the disk. */
 cs_status cs_outfile_commit_unsynced(cs_outfile *file) CS_MUST_CHECK;
 

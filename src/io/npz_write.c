@@ -18,7 +18,10 @@
 #include "io/npy_private.h"
 #include "io/npz.h"
 
-enum { PIECE = 1 << 20, ITEM = 8 }; /* bytes of a piece, which stays in the cache; of a made item */
+enum {
+    PIECE = 1 << 20, /* bytes of a piece, which stays in the cache */
+    AHEAD = 64,      /* pieces that the disk receives at once */
+};
 
 typedef struct {
     char *name, *header; /* of the entry; of the array */
@@ -26,7 +29,7 @@ typedef struct {
     const void *data; /* borrowed, or NULL */
     cs_npz_fill fill; /* makes items from data, or NULL */
     char *text;       /* owned data, or NULL */
-    int64_t data_size;
+    int64_t data_size, item_size;
     int64_t at;    /* of the entry in the archive */
     int64_t begin; /* of the data */
     int64_t piece; /* number of its first one */
@@ -82,6 +85,7 @@ static cs_status add_member(cs_npz_writer *w, const char *name, const cs_npy_inf
 {
     member m = *of;
     m.data_size = info->bytes;
+    m.item_size = info->item_size;
     m.name = cs_format("%s.npy", name);
     cs_status status = m.name ? check_name(w, m.name) : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_npy_info_header(info, &m.header, &m.header_size);
@@ -113,7 +117,7 @@ cs_status cs_npz_add(cs_npz_writer *w, const char *name, cs_dtype dtype, int ndi
 cs_status cs_npz_add_made(cs_npz_writer *w, const char *name, cs_dtype dtype, int64_t items,
                           cs_npz_fill fill, const void *ctx)
 {
-    assert(cs_dtype_size(dtype) == ITEM);
+    assert(PIECE % cs_dtype_size(dtype) == 0);
     return add_data(w, name, dtype, 1, &items, fill, ctx);
 }
 
@@ -287,11 +291,14 @@ static cs_status write_piece(void *ctx, int64_t piece, int worker)
     const char *bytes = (const char *)m->data + from;
     if (m->fill) {
         char *made = w->made + (ptrdiff_t)worker * PIECE;
-        m->fill(m->data, from / ITEM, size / ITEM, made);
+        m->fill(m->data, from / m->item_size, size / m->item_size, made);
         bytes = made;
     }
     w->crc[piece] = (uint32_t)crc32_z(0, (const Bytef *)bytes, (z_size_t)size);
-    return cs_outfile_put_at(&w->file, bytes, size, m->begin + from);
+    const cs_status status = cs_outfile_put_at(&w->file, bytes, size, m->begin + from);
+    if (status == CS_OK && piece % AHEAD == AHEAD - 1) /* nearly all of those before are written */
+        cs_outfile_start_writing(&w->file, m->begin + from - AHEAD * PIECE, AHEAD * PIECE);
+    return status;
 }
 
 static cs_status write_pieces(cs_npz_writer *w)

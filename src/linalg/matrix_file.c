@@ -317,23 +317,27 @@ static void to_pointers(const void *ctx, int64_t first, int64_t count, void *to)
 }
 
 cs_status cs_matrix_write_rows(const char *path, const cs_csr *a, int64_t from, int64_t to,
-                               bool integers)
+                               bool integers, const cs_made_entries *made)
 {
     const int64_t begin = a->ptr[from], nnz = a->ptr[to] - begin, one = 1, two = 2;
     const int64_t shape[] = {to - from, a->cols};
     const uint8_t gram = 1;
-    const part rows = {a->val + begin, a->ptr + from};
+    const part rows = {made ? NULL : a->val + begin, a->ptr + from};
     cs_npz_writer *w = NULL;
     cs_status status = cs_npz_create(path, &w);
-    status = status ? status : cs_npz_add(w, "indices", CS_I32, 1, &nnz, a->col + begin);
+    if (status == CS_OK)
+        status = made ? cs_npz_add_made(w, "indices", CS_I32, nnz, made->columns, made->ctx)
+                      : cs_npz_add(w, "indices", CS_I32, 1, &nnz, a->col + begin);
     if (status == CS_OK)
         status = cs_npz_add_made(w, "indptr", CS_I64, to - from + 1, to_pointers, &rows);
     status = status ? status : cs_npz_add_text(w, "format", "csr");
     status = status ? status : cs_npz_add(w, "shape", CS_I64, 1, &two, shape);
     if (status == CS_OK && a->gram) status = cs_npz_add(w, "gram", CS_U8, 1, &one, &gram);
     if (status == CS_OK)
-        status = integers ? cs_npz_add_made(w, "data", CS_I64, nnz, to_integers, &rows)
-                          : cs_npz_add(w, "data", CS_F64, 1, &nnz, rows.val);
+        status = made ? cs_npz_add_made(w, "data", integers ? CS_I64 : CS_F64, nnz, made->values,
+                                        made->ctx)
+                 : integers ? cs_npz_add_made(w, "data", CS_I64, nnz, to_integers, &rows)
+                            : cs_npz_add(w, "data", CS_F64, 1, &nnz, rows.val);
     status = status ? status : cs_npz_commit(&w);
     cs_npz_abort(&w);
     return status;
@@ -341,7 +345,7 @@ cs_status cs_matrix_write_rows(const char *path, const cs_csr *a, int64_t from, 
 
 cs_status cs_matrix_write_npz(const char *path, const cs_csr *a, bool integers)
 {
-    return cs_matrix_write_rows(path, a, 0, a->rows, integers && cs_csr_is_integer(a));
+    return cs_matrix_write_rows(path, a, 0, a->rows, integers && cs_csr_is_integer(a), NULL);
 }
 
 /* --- singular vectors -------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/status.h"
+#include "io/npz.h"
 #include "linalg/csr.h"
 
 /** Whether a file is a matrix by its first bytes, after decompression: Matrix Market or NPY under any
@@ -46,9 +47,22 @@ cs_status cs_matrix_admit(const char *path, int64_t rows, int64_t cols, int64_t 
  */
 cs_status cs_matrix_write_npz(const char *path, const cs_csr *a, bool integers) CS_MUST_CHECK;
 
-/** As cs_matrix_write_npz for rows from .. to - 1 alone, as int64 if `integers`, else as doubles. */
+/** Entries that are computed while they are written. */
+typedef struct {
+    /** int32 columns. */
+    cs_npz_fill columns;
+    /** Values, as int64 or double. */
+    cs_npz_fill values;
+    /** Argument of both, which count entries from the first one that is written. */
+    const void *ctx;
+} cs_made_entries;
+
+/** As cs_matrix_write_npz for rows from .. to - 1 alone, as int64 if `integers`, else as doubles.
+ *
+ * \param made the entries of these rows; a->col and a->val are then not read. NULL: those of `a`
+ */
 cs_status cs_matrix_write_rows(const char *path, const cs_csr *a, int64_t from, int64_t to,
-                               bool integers) CS_MUST_CHECK;
+                               bool integers, const cs_made_entries *made) CS_MUST_CHECK;
 
 /** As cs_matrix_write_npz in Matrix Market coordinate real (or integer) general form: from 1, 17
  * digits, '.' in every locale. A comment line marks a Gram form.
