@@ -368,6 +368,12 @@ static cs_status open_and_read_part(cs_args *args, const char *source,
                                 : cs_output_input_known(args, file, out->sha256);
 }
 
+/* Whether the checksum of the corpus is that of its file, so that the file is read once. */
+static bool hashed_as_corpus(const char *source, const char *file)
+{
+    return !cs_synthetic_named(source) && !cs_path_is_pattern(file) && !cs_path_is_dir(file);
+}
+
 /* The source and its hash at once, where it is one file. */
 static cs_status open_and_read(cs_args *args, const char *source, const cs_corpus_options *options,
                                cs_corpus *out)
@@ -379,9 +385,13 @@ static cs_status open_and_read(cs_args *args, const char *source, const cs_corpu
     }
     cs_status status =
         cs_corpus_joined(source) ? open_source(args, source) : make_ready(args, source, &file);
-    if (status == CS_OK && file) status = cs_output_input_begin(args, file, options->threads);
+    const bool whole = file && hashed_as_corpus(source, file);
+    if (status == CS_OK && file)
+        status = whole ? cs_output_input_known(args, file, corpus.sha256)
+                       : cs_output_input_begin(args, file, options->threads);
     if (status == CS_OK)
         status = cs_output_input_end(args, cs_corpus_load(source, options, &corpus));
+    if (status == CS_OK && whole) status = cs_output_input_known(args, file, corpus.sha256);
     if (status == CS_OK) note_corpus(args, source, &corpus);
     return CS_DELIVER(status, out, corpus, cs_corpus_free);
 }

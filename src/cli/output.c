@@ -517,8 +517,10 @@ cs_status cs_output_input_known(cs_args *args, const char *path, const char sha2
     char **file = NULL;
     int64_t files = 0;
     cs_status status = add_input(args, path, &input);
-    if (!input) return status;
+    if (status == CS_OK && !input) input = find_input(args, path);
+    if (!input || input->sha256[0]) return status;
     memcpy(input->sha256, sha256, sizeof input->sha256);
+    input->bytes = 0;
     status = cs_path_is_pattern(path) ? cs_pattern_paths(path, &file, &files) : CS_OK;
     for (int64_t i = 0; status == CS_OK && i < (file ? files : 1); ++i) {
         struct stat st;

@@ -66,7 +66,8 @@ void cs_output_release(cs_args *args);
 
 /* Records an input file or directory; its SHA-256 goes into the manifest. */
 cs_status cs_output_input(cs_args *args, const char *path) CS_MUST_CHECK;
-/* The same for a file or pattern whose hash is known, as it was read in parts. */
+/* The same for a file or pattern whose hash is known, as it was read in parts. If the file is read
+ * first, "" records it and a second call adds the hash. */
 cs_status cs_output_input_known(cs_args *args, const char *path,
                                 const char sha256[65]) CS_MUST_CHECK;
 /* The same for the file of FILE or FILE:NAME (io/rows.h); the second function also opens its rows.
