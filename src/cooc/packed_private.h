@@ -13,7 +13,7 @@ typedef struct {
 
 /* Rows as two streams: of columns and of values. */
 typedef struct cs_packed {
-    int64_t quantum; /* units, of which most values are small multiples */
+    int64_t quantum; /* units; most values are small multiples of it */
     uint16_t *gap;
     uint8_t *byte;
     cs_packed_mark *mark;       /* of some rows, ascending; the first row has one */

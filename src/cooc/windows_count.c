@@ -429,7 +429,7 @@ static void release(cs_window_counter *c)
     (void)pthread_mutex_destroy(&c->lock);
 }
 
-/* What most places of a window add to an entry; where pairs count, the farthest ones. */
+/* The units that most places of a window add to an entry; where pairs count, the farthest ones. */
 static int64_t quantum_of(const cs_window_counter *c)
 {
     const int64_t units = c->job->sequences->count == 0 ? 0
