@@ -99,7 +99,7 @@ void cs_mem_large_pages(void *p, int64_t bytes);
 
 /** Asks the system to provide `bytes` bytes at `p`, which lie within one allocation and are about
  * to be written for the first time. One call replaces a page fault for each page. The content is
- * kept; a hint.
+ * kept; a hint, without effect on fewer than 16 pages.
  */
 void cs_mem_populate(void *p, int64_t bytes);
 /** \endcond */
@@ -141,7 +141,8 @@ void cs_mem_available_at_most(int64_t bytes);
 int64_t cs_mem_group_left(const char *root);
 
 /** Bytes of physical memory that are available (MemAvailable) within the limit on the address space
- * of the process (RLIMIT_AS) and those of its control groups; 0 if unknown.
+ * of the process (RLIMIT_AS) and those of its control groups; 0 if unknown. Those of the system are
+ * at most 10 ms old.
  */
 int64_t cs_mem_available(void);
 

@@ -324,6 +324,18 @@ cs_status cs_parallel_through(int64_t items, int threads, cs_worker_fn fn, void 
     return run_loop((loop){.of_worker = fn, .ctx = ctx, .items = items, .through = true}, threads);
 }
 
+/* Asked of the system once: each answer opens a file, and every loop asks. */
+static int processors(void)
+{
+    static atomic_int known;
+    int count = atomic_load(&known);
+    if (count <= 0) {
+        count = (int)sysconf(_SC_NPROCESSORS_ONLN);
+        atomic_store(&known, count);
+    }
+    return count;
+}
+
 int cs_threads(void)
 {
     int count = atomic_load(&configured);
@@ -333,7 +345,7 @@ int cs_threads(void)
         count = asked > MAX_THREADS ? MAX_THREADS : asked > 0 ? (int)asked : 0;
     }
     if (count <= 0) {
-        count = (int)sysconf(_SC_NPROCESSORS_ONLN);
+        count = processors();
     }
     return count < 1 ? 1 : count > MAX_THREADS ? MAX_THREADS : count;
 }
