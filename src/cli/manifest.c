@@ -104,20 +104,28 @@ static json_t *start_time(double wall_seconds)
     return json_string(text);
 }
 
-/* The program's own bytes identify it better than a commit with changes on top. The work is done by
- * now: an interrupt that comes this late loses none of it. */
+/* The program's own bytes identify it better than a commit with changes on top; they are read once,
+ * for a manifest is written at the start and at the end. The work is done by now: an interrupt that
+ * comes this late loses none of it. */
 static cs_status program_hash(char hex[65])
 {
+    static char known[65];
     char path[PATH_MAX];
-    cs_interrupt_hold(true);
-    cs_status status = cs_sha256_file("/proc/self/exe", hex); /* also of a file since replaced */
-    if (status != CS_OK) {
-        cs_reason_clear();
-        status = cs_program_path(path);
-        if (status == CS_OK) status = cs_sha256_file(path, hex);
+    if (!known[0]) {
+        cs_interrupt_hold(true);
+        cs_status status =
+            cs_sha256_file("/proc/self/exe", hex); /* also of a file since replaced */
+        if (status != CS_OK) {
+            cs_reason_clear();
+            status = cs_program_path(path);
+            if (status == CS_OK) status = cs_sha256_file(path, hex);
+        }
+        cs_interrupt_hold(false);
+        if (status != CS_OK) return status;
+        memcpy(known, hex, sizeof known);
     }
-    cs_interrupt_hold(false);
-    return status;
+    memcpy(hex, known, sizeof known);
+    return CS_OK;
 }
 
 static cs_status write_manifest(const cs_args *args, bool finished, double wall_seconds,
