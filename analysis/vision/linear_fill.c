@@ -1,9 +1,8 @@
-/* Cholesky, row by row, by one thread: pictures are filled at the same time. */
+/* Cholesky by one thread: pictures are filled at the same time. */
 #include "analysis/vision/linear_fill.h"
 
 #include <cblas.h>
 #include <lapacke.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/auto.h"
@@ -138,39 +137,13 @@ cs_status cs_linear_fill_fit(const cs_fill_rows *rows, const uint8_t *left_out, 
 
 /* --- a filling -------------------------------------------------------------------------------- */
 
-/* The lower factor of an n x n matrix over its lower triangle, by rows. */
-static bool factor(int64_t n, double *a)
-{
-    for (int64_t i = 0; i < n; ++i) {
-        for (int64_t j = 0; j <= i; ++j) {
-            const double rest = a[i * n + j] - cs_inner(j, a + i * n, a + j * n);
-            if (i == j && !(rest > 0)) {
-                return false;
-            }
-            a[i * n + j] = i == j ? sqrt(rest) : rest / a[j * n + j];
-        }
-    }
-    return true;
-}
-
-/* b := (L L')^-1 b */
-static void solve(int64_t n, const double *l, double *b)
-{
-    for (int64_t i = 0; i < n; ++i) {
-        b[i] = (b[i] - cs_inner(i, l + i * n, b)) / l[i * n + i];
-    }
-    for (int64_t i = n - 1; i >= 0; --i) {
-        b[i] /= l[i * n + i];
-        cs_add_multiple(i, -b[i], l + i * n, b);
-    }
-}
-
 /* By the covariance; at: the `seen` visible values. */
 static cs_status fill_by_covariance(const cs_linear_fill *fill, double ridge, int64_t seen,
                                     const int64_t *at, const uint8_t *hidden, const float *x,
                                     float *to)
 {
     const int64_t width = fill->width, ld = fill->covariance.ld;
+    const int n = (int)seen;
     const double *c = fill->covariance.data;
     CS_AUTO_FREE double *a = cs_alloc(seen * seen, sizeof *a), *b = cs_alloc(width, sizeof *b);
     cs_status status = a && b ? CS_OK : CS_ERR_MEMORY;
@@ -180,11 +153,11 @@ static cs_status fill_by_covariance(const cs_linear_fill *fill, double ridge, in
             a[i * seen + j] = c[at[i] * ld + at[j]] + (i == j ? ridge * fill->variance : 0);
         }
     }
-    if (status == CS_OK && !factor(seen, a))
+    /* the lower triangle by rows is the upper one by columns */
+    if (status == CS_OK && n > 0 && LAPACKE_dposv(LAPACK_COL_MAJOR, 'U', n, 1, a, n, b, n) != 0)
         status = cs_fail(CS_ERR_INPUT,
                          "the covariance of the %lld visible values is not positive definite",
                          (long long)seen);
-    if (status == CS_OK) solve(seen, a, b);
     for (int64_t j = 0; j < width && status == CS_OK; ++j) {
         double y = fill->mean[j];
         for (int64_t i = 0; i < seen && hidden[j]; ++i) {

@@ -196,12 +196,21 @@ static cs_status try_one(void *ctx, int64_t i)
     return status;
 }
 
+/* The factors of many pictures at once: the bits of BLAS depend on its threads. */
+static cs_status of_each(int64_t count, int threads, cs_item_fn fn, void *ctx)
+{
+    cs_threads_blas_hold(true);
+    const cs_status status = cs_parallel(count, threads, fn, ctx);
+    cs_threads_blas_hold(false);
+    return status;
+}
+
 static cs_status choose_ridge(study *s, int64_t count, const int64_t *picture)
 {
     double least = INFINITY;
     CS_AUTO_FREE double *error = cs_alloc(cs_most(count, 1) * RIDGES, sizeof *error);
     trial t = {s, picture, error};
-    cs_status status = error ? cs_parallel(count, s->options->threads, try_one, &t) : CS_ERR_MEMORY;
+    cs_status status = error ? of_each(count, s->options->threads, try_one, &t) : CS_ERR_MEMORY;
     for (int64_t k = 0; k < RIDGES && status == CS_OK; ++k) {
         double sum = 0;
         for (int64_t i = 0; i < count; ++i) {
@@ -392,7 +401,7 @@ static cs_status reconstruct_chunk(study *s)
     cs_status status = cs_parallel(s->count, s->options->threads, read_truth, s);
     if (status == CS_OK) status = predict(s);
     cs_threads_blas_hold(true); /* pictures are the parallel items */
-    if (status == CS_OK) status = cs_parallel(s->count, s->options->threads, fill_one, s);
+    if (status == CS_OK) status = of_each(s->count, s->options->threads, fill_one, s);
     cs_threads_blas_hold(false);
     if (status == CS_OK) status = cs_parallel(s->count, s->options->threads, score_one, s);
     if (status == CS_OK && s->options->classifier) status = score_perceptual(s);
