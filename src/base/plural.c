@@ -12,7 +12,8 @@
 static const char nouns[] =
     " answers batches bins blocks booleans boxes buckets budgets bytes channels characters "
     "checkpoints classes "
-    "codes columns comparisons components contexts degrees differences dimensions directions "
+    "codes columns comparisons components contexts contributions degrees differences dimensions "
+    "directions "
     "distances "
     "documents "
     "draws eigenvalues elements entries epochs errors events examples experts features fields "
