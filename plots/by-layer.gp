@@ -5,7 +5,7 @@
 # input: rank.csv, similarity.csv or probe.csv, of one metric (columns series, metric, value, se); layers in column layer, matrix or of
 metric = wanted[strstrt(wanted, ":") + 1:*]
 at = strstrt(columns, " layer ") ? "layer" : strstrt(columns, " matrix ") ? "matrix" : "of"
-number(s) = s eq "" ? NaN : real(s)
+number(s) = s eq "" || !strstrt("-.0123456789", s[1:1]) ? NaN : real(s) # a layer may be "mean": the last one so pooled
 y = metric
 do for [i=1:6] { y = strstrt(y, "_") ? y[1:strstrt(y, "_") - 1] . " " . y[strstrt(y, "_") + 1:*] : y }
 depth(s) = strcol("series") eq s ? number(strcol(at)) : NaN

@@ -175,6 +175,16 @@ TEST(pooling_is_arithmetic)
                     memcmp(each->state[l][d], pooled[l / 3]->state[l % 3][d],
                            sizeof each->state[l][d]) == 0);
     }
+    o.pooling = CS_POOL_LAST; /* and of the last layer alone, behind the layers */
+    o.poolings = true;
+    rows *more = states_of(&t, &o);
+    assert_int_equal(cs_hidden_planes(&(cs_hidden_options){.layers = 3, .poolings = true}), 6);
+    for (int64_t l = 0; l < 6; ++l) {
+        const rows *same = pooled[l < 3 ? 2 : l - 3];
+        assert_each(d, 0, t.corpus.documents,
+                    memcmp(more->state[l][d], same->state[l < 3 ? l : 2][d],
+                           sizeof more->state[l][d]) == 0);
+    }
 }
 
 TEST(layers_are_chosen)

@@ -124,20 +124,17 @@ static cs_status add_alike(const cs_compare_model *a, const cs_compare_model *b,
     return status;
 }
 
-/* The tasks, with what is drawn of each, and each task of each model. */
-static cs_status add_tasks(const cs_model_comparison *c, json_t *tasks, json_t *probes)
+/* The tasks, with what is drawn of each. */
+static cs_status add_tasks(const cs_model_comparison *c, json_t *tasks)
 {
     cs_status status = CS_OK;
     for (int64_t t = 0; t < c->tasks && status == CS_OK; ++t) {
         const cs_compare_task *task = &c->task[t];
         CS_AUTO_FREE char *figure = cs_strdup("");
-        for (int64_t i = 0; i < c->models && status == CS_OK; ++i) {
-            const cs_compare_model *m = &c->model[i];
-            if (!m->last) continue;
-            cs_append(&figure, " %s=@%s.%s.probe/probe.csv", m->name, m->name, task->name);
-            status = add_row(probes,
-                             json_pack("{s:s++, s:s, s:s, s:s}", "name", m->name, ".", task->name,
-                                       "model", m->name, "task", task->name, "words", task->words));
+        for (int64_t i = 0; i < c->models; ++i) {
+            const char *model = c->model[i].name;
+            if (c->model[i].last)
+                cs_append(&figure, " %s=@%s.probe/%s/probe.csv", model, model, task->name);
         }
         if (status == CS_OK)
             status = figure ? add_row(tasks, json_pack("{s:s, s:s, s:s}", "name", task->name,
@@ -175,9 +172,9 @@ static cs_status add_course(const cs_model_comparison *c, const cs_compare_model
 
 cs_status cs_compare_tables(const cs_model_comparison *c, json_t *study)
 {
-    enum { MODELS, PAIRS, COURSE, ALIKE, SECTIONS, TASKS, PROBES, GRADED, TABLES };
+    enum { MODELS, PAIRS, COURSE, ALIKE, SECTIONS, TASKS, GRADED, TABLES };
     static const char *const name[] = {"models",   "pairs", "course", "alike",
-                                       "sections", "tasks", "probes", "graded"};
+                                       "sections", "tasks", "graded"};
     json_t *tables = json_object(), *table[TABLES];
     cs_status status = cs_json_set(study, "tables", tables);
     int64_t compared = 0;
@@ -197,7 +194,7 @@ cs_status cs_compare_tables(const cs_model_comparison *c, json_t *study)
             if (status == CS_OK && j > i) status = add_graded(c, a, b, table[GRADED]);
         }
     }
-    if (status == CS_OK) status = add_tasks(c, table[TASKS], table[PROBES]);
+    if (status == CS_OK) status = add_tasks(c, table[TASKS]);
     if (status == CS_OK) status = add_sections(c, table[SECTIONS]);
     return status == CS_OK && compared > CS_COMPARE_MODELS
                ? cs_fail(CS_ERR_USAGE, "%" PRId64 " models exceed the limit of %d", compared,

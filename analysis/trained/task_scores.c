@@ -21,6 +21,11 @@ static double number_in(const cs_table *t, int64_t row, const char *column)
     return text[0] ? strtod(text, NULL) : NAN;
 }
 
+static bool is_of(const cs_table *t, int64_t row, const char *layer)
+{
+    return strcmp(cell(t, row, "layer"), layer) == 0;
+}
+
 /* Over seeds, of what was fitted: neither a baseline nor one seed. */
 static bool is_score(const cs_table *t, int64_t row)
 {
@@ -31,8 +36,10 @@ static bool is_score(const cs_table *t, int64_t row)
 /* The score of the commonest class or of the mean; a probe has it in a separate row. */
 static double constant_of(const cs_table *t, int64_t row)
 {
+    const char *layer = cell(t, row, "layer");
     for (int64_t r = 0; r < t->rows && cs_table_column(t, "constant") < 0; ++r) {
-        if (!is_score(t, r) && strcmp(cell(t, r, "metric"), cell(t, row, "metric")) == 0) {
+        if (!is_score(t, r) && is_of(t, r, layer) &&
+            strcmp(cell(t, r, "metric"), cell(t, row, "metric")) == 0) {
             return number_in(t, r, "value");
         }
     }
@@ -47,11 +54,12 @@ typedef struct {
 } score;
 
 /* The value without each block, from the rows of the metric in X-blocks.csv. */
-static cs_status take_blocks(const cs_table *t, const char *metric, cs_pool *pool, score *s)
+static cs_status take_blocks(const cs_table *t, const char *layer, const char *metric,
+                             cs_pool *pool, score *s)
 {
     s->left_out = cs_pool_take(pool, t->rows, sizeof *s->left_out);
     for (int64_t r = 0; r < t->rows && s->left_out; ++r) {
-        if (is_score(t, r) && strcmp(cell(t, r, "metric"), metric) == 0) {
+        if (is_score(t, r) && is_of(t, r, layer) && strcmp(cell(t, r, "metric"), metric) == 0) {
             const double x = number_in(t, r, "value");
             s->left_out[s->blocks++] = isnan(x) ? s->value : x;
             (void)snprintf(s->partition, sizeof s->partition, "%s", cell(t, r, "partition"));
@@ -68,7 +76,7 @@ static cs_status add_score(const cs_table *t, int64_t row, const cs_table *block
     const bool counts[2] = {strcmp(metric, cs_metric_name(task->look_ahead)) == 0,
                             strcmp(metric, cs_metric_name(task->mae_lm)) == 0};
     score s = {.value = number_in(t, row, "value"), .se = number_in(t, row, "se")};
-    cs_status status = take_blocks(blocks, metric, pool, &s);
+    cs_status status = take_blocks(blocks, cell(t, row, "layer"), metric, pool, &s);
     if (status != CS_OK) return status;
     cs_item *m = cs_item_object(metrics, NULL);
     cs_item_text(m, "name", metric);
@@ -92,20 +100,23 @@ static cs_status add_score(const cs_table *t, int64_t row, const cs_table *block
     return CS_OK;
 }
 
+/* layer NULL: there is one. */
 static cs_status add_scores(const cs_labelled_task *task, const cs_task_tables *tables,
-                            cs_pool *pool, cs_item *tasks, score out[2])
+                            const char *layer, cs_pool *pool, cs_item *tasks, score out[2])
 {
     const cs_table *t = &tables->scores;
     cs_status status = CS_OK;
     out[0] = out[1] = (score){.value = NAN};
     cs_item *item = cs_item_object(tasks, NULL);
     cs_item_text(item, "task", task->name);
+    if (layer) cs_item_text(item, "layer", layer);
     cs_item_text(item, "train", task->train);
     cs_item_text(item, "test", task->test ? task->test : task->train);
     cs_item_text(item, "~seed", "median");
     cs_item *metrics = cs_item_array(item, "metrics");
     for (int64_t r = 0; r < t->rows && status == CS_OK; ++r) {
-        if (is_score(t, r)) status = add_score(t, r, &tables->blocks, task, pool, metrics, out);
+        if (is_score(t, r) && (!layer || is_of(t, r, layer)))
+            status = add_score(t, r, &tables->blocks, task, pool, metrics, out);
     }
     for (int i = 0; i < 2 && status == CS_OK; ++i) {
         const cs_metric wanted = i == 0 ? task->look_ahead : task->mae_lm;
@@ -143,8 +154,8 @@ static void add_variation(const score *s, double w, int64_t most, double *left_o
     }
 }
 
-static cs_status add_average(const cs_task_list *list, const score *of, bool by_task, cs_pool *pool,
-                             cs_item *averages)
+static cs_status add_average(const cs_task_list *list, const score *of, bool by_task,
+                             const char *layer, cs_pool *pool, cs_item *averages)
 {
     double sum = 0.0, weights = 0.0, variance = 0.0;
     int64_t blocks = 0;
@@ -174,6 +185,7 @@ static cs_status add_average(const cs_task_list *list, const score *of, bool by_
     }
     cs_item *a = cs_item_object(averages, NULL);
     cs_item_text(a, "task", "average");
+    if (layer) cs_item_text(a, "layer", layer);
     cs_item_text(a, "name", by_task ? "mae-lm" : "look-ahead");
     cs_item_text(a, "definition",
                  by_task ? "mean over tasks (MAE-LM, Table 1): accuracy of MRPC and QQP, Spearman "
@@ -189,16 +201,31 @@ static cs_status add_average(const cs_task_list *list, const score *of, bool by_
     return CS_OK;
 }
 
-cs_status cs_task_scores_record(const cs_task_list *list, const cs_task_tables *tables,
-                                cs_item *root)
+static cs_status record_layer(const cs_task_list *list, const cs_task_tables *tables,
+                              const char *layer, cs_item *tasks, cs_item *averages)
 {
     CS_AUTO(cs_pool) pool = {0};
     score *of = cs_pool_take(&pool, 2 * list->count, sizeof *of);
-    cs_item *tasks = cs_item_array(root, "tasks"), *averages = cs_item_array(root, "averages");
     cs_status status = pool.status;
     for (int64_t i = 0; i < list->count && status == CS_OK; ++i) {
-        status = add_scores(&list->task[i], &tables[i], &pool, tasks, of + 2 * i);
+        status = add_scores(&list->task[i], &tables[i], layer, &pool, tasks, of + 2 * i);
     }
-    if (status == CS_OK) status = add_average(list, of, false, &pool, averages);
-    return status == CS_OK ? add_average(list, of, true, &pool, averages) : status;
+    if (status == CS_OK) status = add_average(list, of, false, layer, &pool, averages);
+    return status == CS_OK ? add_average(list, of, true, layer, &pool, averages) : status;
+}
+
+cs_status cs_task_scores_record(const cs_task_list *list, const cs_task_tables *tables,
+                                cs_item *root, bool *layers)
+{
+    cs_item *tasks = cs_item_array(root, "tasks"), *averages = cs_item_array(root, "averages");
+    const cs_table *t = &tables[0].scores; /* rows of a layer follow one another */
+    *layers = t->rows > 0 && !is_of(t, t->rows - 1, cell(t, 0, "layer"));
+    if (!*layers) return record_layer(list, tables, NULL, tasks, averages);
+    cs_status status = CS_OK;
+    for (int64_t r = 0; r < t->rows && status == CS_OK; ++r) {
+        const char *layer = cell(t, r, "layer");
+        if (r == 0 || !is_of(t, r - 1, layer))
+            status = record_layer(list, tables, layer, tasks, averages);
+    }
+    return status;
 }

@@ -22,7 +22,8 @@ typedef struct cs_task_tables {
     cs_table scores, blocks;
 } cs_task_tables;
 
-/* Fills `root`: "tasks", each with its metrics, and "averages". tables: list->count. CS_ERR_INPUT:
- * a task without the metric that counts. */
+/* Fills `root`: "tasks", each with its metrics, and "averages"; of a probe of several layers both
+ * once for each, with "layer". tables: list->count, of the same layers. CS_ERR_INPUT: a task without
+ * the metric that counts. */
 cs_status cs_task_scores_record(const cs_task_list *list, const cs_task_tables *tables,
-                                cs_item *root) CS_MUST_CHECK;
+                                cs_item *root, bool *layers) CS_MUST_CHECK;

@@ -201,7 +201,7 @@ static cs_status run_features(cs_args *args)
     if (status == CS_OK) status = cs_args_model_corpus(args, cs_args_positional(args, 1), &r.text);
     if (status == CS_OK) status = take_options(args, &r);
     if (status == CS_OK) cs_args_note_share_of_pieces(args, &r.text, &r.options);
-    r.files = r.options.layers * (r.options.pooling == CS_POOL_EACH ? CS_POOLINGS : 1);
+    r.files = cs_hidden_planes(&r.options);
     if (status == CS_OK) status = dry ? estimate(args, &r, root) : write_states(args, &r, root);
     if (status == CS_OK) status = cs_output_record(args, "features", dry ? NULL : &view);
     release(&r);

@@ -245,8 +245,9 @@ static cs_status features_of_few(const run *r, cs_model_text *m, const cs_hidden
     cs_status status = cs_few_texts(&r->few, &r->train, &few);
     if (status == CS_OK) status = features_of(r, m, &few, o, out);
     cs_few_texts_free(&few);
-    return status == CS_OK ? cs_few_spread(&r->few, r->train.count, o->layers, columns(r, m), out)
-                           : status;
+    return status == CS_OK
+               ? cs_few_spread(&r->few, r->train.count, cs_hidden_planes(o), columns(r, m), out)
+               : status;
 }
 
 /* A layer of features of both sides, `d` columns a row. */
@@ -260,13 +261,15 @@ static cs_status probe_floats(run *r, const char *name, int64_t d, const float *
 
 static cs_status probe_states(run *r, cs_model_text *m, const cs_hidden_options *o)
 {
-    const int64_t d = columns(r, m);
+    static const char *const pooling[] = {"mean", "first", "last"};
+    const int64_t d = columns(r, m), layers = cs_hidden_planes(o);
     CS_AUTO_FREE float *train = NULL, *test = NULL;
     cs_status status = features_of_few(r, m, o, &train);
     if (status == CS_OK) status = features_of(r, m, &r->test, o, &test);
-    for (int64_t l = 0; l < o->layers && status == CS_OK; ++l) {
-        const char *name = cs_args_flag(r->args, "tokens")
-                               ? "tokens"
+    for (int64_t l = 0; l < layers && status == CS_OK; ++l) {
+        const char *name = cs_args_flag(r->args, "tokens") ? "tokens"
+                           : l >= o->layers
+                               ? pooling[l - o->layers]
                                : cs_args_format(r->args, "%lld", (long long)o->layer[l]);
         status = name ? probe_floats(r, name, d, train + l * r->train.count * d,
                                      test + l * r->test.count * d)
@@ -396,7 +399,8 @@ static cs_status probe_pictures(run *r)
     const bool one = r->pooling == CS_PICTURE_AUTO;
     cs_hidden_options o = {.pooling = CS_POOL_MEAN};
     const int64_t most = cs_args_int_or(r->args, "limit", 0), limit[2] = {most, most};
-    cs_status status = cs_args_model_open(r->args, cs_args_positional(r->args, 0), &m);
+    cs_status status = cs_args_refuse(r->args, "poolings", "needs texts");
+    if (status == CS_OK) status = cs_args_model_open(r->args, cs_args_positional(r->args, 0), &m);
     if (status == CS_OK && r->heads) {
         status = read_heads(r, &m.model, limit, patches);
     } else if (status == CS_OK) {
@@ -439,7 +443,8 @@ static cs_status probe_texts(run *r)
 {
     CS_AUTO(cs_model_text) m = {0};
     cs_hidden_options o = {.pooling =
-                               (cs_pooling)(CS_POOL_MEAN + cs_args_choice(r->args, "pooling"))};
+                               (cs_pooling)(CS_POOL_MEAN + cs_args_choice(r->args, "pooling")),
+                           .poolings = cs_args_flag(r->args, "poolings")};
     const char *dir = cs_args_positional(r->args, 0);
     cs_status status = cs_args_refuse(r->args, "head places baselines", "needs images");
     if (status == CS_OK && o.pooling > CS_POOL_LAST)
@@ -454,11 +459,12 @@ static cs_status probe_texts(run *r)
     if (status == CS_OK) status = cs_model_text_has_tokenizer(&m);
     if (status == CS_OK) status = cs_args_hidden(r->args, &m, "layer", &o);
     if (status == CS_OK && cs_args_flag(r->args, "tokens"))
-        status = cs_args_refuse(r->args, "layer stack", "cannot be combined with --tokens");
+        status =
+            cs_args_refuse(r->args, "layer stack poolings", "cannot be combined with --tokens");
     if (status == CS_OK && r->dry) {
-        estimate(r, r->train.count, columns(r, &m), o.layers);
+        estimate(r, r->train.count, columns(r, &m), cs_hidden_planes(&o));
     } else if (status == CS_OK) {
-        begin_result(r, o.layers);
+        begin_result(r, cs_hidden_planes(&o));
         status = probe_states(r, &m, &o);
     }
     return status;

@@ -306,8 +306,8 @@ static cs_status size_model(estimate *e, const cs_compare_model *about, model_si
     if (status == CS_OK) status = e->pool.status;
     for (int64_t k = 0; k < e->of->tasks && status == CS_OK; ++k) {
         const char *words = e->of->task[k].words;
-        status = size_task(e, &t, step_named(e->study, about->name, "probe-mean"), words,
-                           size_probe, &m->task[k]);
+        status = size_task(e, &t, step_named(e->study, about->name, "probe"), words, size_probe,
+                           &m->task[k]);
         if (status == CS_OK)
             status = size_task(e, &t, step_named(e->study, about->name, "finetune"), words,
                                size_tuning, &m->task[k]);
@@ -382,17 +382,12 @@ static double of_states(const estimate *e, const cs_step *step, const cs_compare
 static double of_tasks(const estimate *e, const cs_step *step, const cs_compare_model *about,
                        const model_size *m)
 {
-    const bool tunes = strcmp(step->word[0], "finetune") == 0, all = has_word(step, "--layer"),
-               several = has_word(step, "--tasks");
-    const double layers = all && has_word(step, "all") ? (double)about->layers + 1.0 : 1.0;
+    const bool tunes = strcmp(step->word[0], "finetune") == 0;
+    const double layers = (double)about->layers + 1.0 + CS_POOLINGS;
     double seconds = 0.0;
     for (int64_t k = 0; k < e->of->tasks; ++k) {
         const task_size *t = &m->task[k];
-        const char *name = e->of->task[k].name, *own = step->name + strlen(about->name) + 1;
-        const bool is =
-            several || (strncmp(own, name, strlen(name)) == 0 && own[strlen(name)] == '.');
-        if (!is) continue;
-        seconds += several ? WRITING * e->start + m->open : 0.0;
+        seconds += WRITING * e->start + m->open;
         seconds += tunes ? t->tuned * m->pass
                          : t->probed * m->pass + layers * t->fits * (double)about->width * e->cube;
     }

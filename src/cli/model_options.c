@@ -400,6 +400,9 @@ const cs_opt cs_group_probe_texts[] = {
     CS_CHOICE("pooling", CS_PICTURE_POOLINGS, "mean",
               "Features of a text: mean, first or last row. Images also: all patches, their means "
               "over 4 x 4 cells, or auto (the best on training examples)."),
+    CS_FLAG("poolings",
+            "Texts: also probe the last layer pooled in each way, from the same pass: as layers "
+            "mean, first and last."),
     CS_INT("limit", "N", NULL, 1, 1e15,
            "Use only the first N texts of each side, whatever their classes. For files sorted by "
            "class use --few."),

@@ -20,7 +20,7 @@ const cs_opt cs_group_tasks[] = {
 
 static cs_status check_options(const cs_args *args)
 {
-    const char *none = "cannot be combined with --tasks", *layer = "layer";
+    const char *none = "cannot be combined with --tasks";
     cs_status status = cs_args_refuse(args, "config dry-run against metric", none);
     if (status == CS_OK)
         status = cs_args_refuse(args, "regression label-column text-column baselines", none);
@@ -30,9 +30,6 @@ static cs_status check_options(const cs_args *args)
         status = cs_fail(CS_ERR_USAGE, "--tasks needs -o DIR");
     if (status == CS_OK && cs_args_positionals(args) != 1)
         status = cs_fail(CS_ERR_USAGE, "--tasks takes only a MODEL");
-    if (status == CS_OK && cs_args_find(args, layer, strlen(layer)) &&
-        (strchr(cs_args_text(args, layer), ',') || cs_args_is(args, layer, "all")))
-        status = cs_fail(CS_ERR_USAGE, "--layer must be a single layer with --tasks");
     return status;
 }
 
@@ -94,16 +91,21 @@ static cs_status run_task(cs_args *args, const cs_labelled_task *task, cs_task_t
     return status;
 }
 
+#define ROWS "tasks[].metrics[] averages[]"
+#define COLUMNS "metric=name definition value se low high constant counts_in n seed=~seed|^~seed"
+#define BLOCK_ROWS "tasks[].metrics[].~left_out[] averages[].~left_out[]"
+#define BLOCK_COLUMNS "metric=^name block=# value=. partition=^~partition"
+
 cs_status cs_args_tasks(cs_args *args)
 {
-    static const cs_view
-        view = {"tasks[].metrics[] averages[]",
-                "task=task|^task metric=name definition value se low high constant counts_in n "
-                "seed=~seed|^~seed"},
-        blocks = {"tasks[].metrics[].~left_out[] averages[].~left_out[]",
-                  "task=^task|^^task metric=^name block=# value=. partition=^~partition"};
+    static const cs_view one = {ROWS, "task=task|^task " COLUMNS},
+                         several = {ROWS, "task=task|^task layer=layer|^layer " COLUMNS},
+                         one_blocks = {BLOCK_ROWS, "task=^task|^^task " BLOCK_COLUMNS},
+                         several_blocks = {BLOCK_ROWS,
+                                           "task=^task|^^task layer=^layer|^^layer " BLOCK_COLUMNS};
     CS_AUTO_BY(cs_tasks_free, cs_task_list) list = {0};
     int64_t open = 0;
+    bool layers = false;
     cs_status status = check_options(args);
     const cs_corpus_options reading = cs_args_corpus_form(args);
     if (status == CS_OK) status = cs_tasks_find(cs_args_text(args, "tasks"), &reading, &list);
@@ -121,9 +123,10 @@ cs_status cs_args_tasks(cs_args *args)
     for (int64_t i = 0; i < list.count && status == CS_OK; ++i) {
         status = run_task(args, &list.task[i], &tables[i], &open);
     }
-    if (status == CS_OK) status = cs_task_scores_record(&list, tables, root);
-    if (status == CS_OK) status = cs_output_csv(args, "tasks-blocks.csv", &blocks);
-    if (status == CS_OK) status = cs_output_record(args, "tasks", &view);
+    if (status == CS_OK) status = cs_task_scores_record(&list, tables, root, &layers);
+    if (status == CS_OK)
+        status = cs_output_csv(args, "tasks-blocks.csv", layers ? &several_blocks : &one_blocks);
+    if (status == CS_OK) status = cs_output_record(args, "tasks", layers ? &several : &one);
     if (status == CS_OK && open > 0)
         status = cs_fail(CS_ERR_CONVERGE, "%lld of the tasks did not converge", (long long)open);
     for (int64_t i = 0; tables && i < list.count; ++i) {

@@ -49,7 +49,7 @@ typedef struct {
     piece *piece;
     int32_t *order;
     cs_hidden_row *about; /* rows */
-    int64_t planes;       /* layers, once for each pooling */
+    int64_t planes;       /* cs_hidden_planes */
     float **state;        /* planes: rows x width; pooled: documents x width */
     float *scratch;       /* one layer of a batch */
     int32_t *rank;        /* rows of a piece */
@@ -68,7 +68,22 @@ typedef struct {
 static cs_pooling pooling_of(const walk *w, int64_t plane)
 {
     const cs_hidden_options *o = &w->options;
-    return o->pooling == CS_POOL_EACH ? (cs_pooling)(CS_POOL_MEAN + plane / o->layers) : o->pooling;
+    return o->pooling == CS_POOL_EACH ? (cs_pooling)(CS_POOL_MEAN + plane / o->layers)
+           : plane < o->layers        ? o->pooling
+                                      : (cs_pooling)(CS_POOL_MEAN + plane - o->layers);
+}
+
+/* The place of a plane's layer. */
+static int64_t layer_of(const walk *w, int64_t plane)
+{
+    const cs_hidden_options *o = &w->options;
+    return o->pooling == CS_POOL_EACH || plane < o->layers ? plane % o->layers : o->layers - 1;
+}
+
+int64_t cs_hidden_planes(const cs_hidden_options *o)
+{
+    return o->pooling == CS_POOL_EACH ? o->layers * CS_POOLINGS
+                                      : o->layers + (o->poolings ? CS_POOLINGS : 0);
 }
 
 /* --- options -----------------------------------------------------------------------------------*/
@@ -289,8 +304,8 @@ static cs_status keep_piece(const walk *w, int64_t l, const piece *p, const floa
                            row->position, isnan(rows[i]) ? "not a number" : "infinite");
         }
     }
-    for (int64_t plane = l; plane < w->planes && o->pooling != CS_POOL_NONE; plane += o->layers) {
-        pool_piece(w, plane, p, rows, draw);
+    for (int64_t plane = l; plane < w->planes && o->pooling != CS_POOL_NONE; ++plane) {
+        if (layer_of(w, plane) == l) pool_piece(w, plane, p, rows, draw);
     }
     float *state = w->state[l] + p->first * d;
     for (int64_t i = 0; i < p->rows * d && o->pooling == CS_POOL_NONE; ++i) {
@@ -471,7 +486,7 @@ static cs_status allocate(walk *w)
     const cs_hidden_options *o = &w->options;
     bool pooled = o->pooling != CS_POOL_NONE;
     int64_t length = o->max_length, d = w->width;
-    w->planes = o->layers * (o->pooling == CS_POOL_EACH ? CS_POOLINGS : 1);
+    w->planes = cs_hidden_planes(o);
     int64_t numbers = (pooled ? 1 : length) * d * w->planes;
     w->capacity = o->batch * PIECES_IN_WINDOW;
     while (w->capacity > o->batch && w->capacity * numbers > WINDOW_NUMBERS) {

@@ -39,6 +39,9 @@ typedef struct {
     const int64_t *layer; /* numbers in 0..N, rising */
     int64_t layers;
     cs_pooling pooling;
+    /* of one pooling: a block has the last of these layers pooled in each way too, behind the others,
+     * from the same pass */
+    bool poolings;
     bool raw; /* the last layer without the final norm */
     /* The states of a second stack, by teacher forcing: the encoder reads a piece, the decoder the
      * same piece shifted right after its start token, as transformers does with labels = input_ids.
@@ -84,6 +87,9 @@ typedef struct {
 
 /* Receives a block, valid during the call only; a failure ends the walk and is returned. */
 typedef cs_status (*cs_hidden_visit)(void *ctx, const cs_hidden_block *block);
+
+/* Matrices of a block: layers, once for each pooling. */
+int64_t cs_hidden_planes(const cs_hidden_options *options);
 
 /* Number of rows that cs_hidden_states will pass on. */
 cs_status cs_hidden_rows(const cs_model *model, const cs_corpus *corpus,

@@ -92,19 +92,20 @@ static cs_status collect(cs_model *model, const cs_corpus *corpus, const cs_hidd
 {
     cs_hidden_options hidden = *options;
     hidden.keep = NULL;
-    c->out = cs_alloc(options->layers * c->count * c->columns, sizeof *c->out);
+    c->out = cs_alloc(cs_hidden_planes(options) * c->count * c->columns, sizeof *c->out);
     return c->out ? cs_hidden_states(model, corpus, &hidden, take_block, c) : CS_ERR_MEMORY;
 }
 
 static cs_status check_features(const collector *c, const cs_hidden_options *options)
 {
-    const double bytes = 4.0 * (double)c->count * (double)c->columns * (double)options->layers;
+    const int64_t layers = cs_hidden_planes(options);
+    const double bytes = 4.0 * (double)c->count * (double)c->columns * (double)layers;
     if (options->pooling == CS_POOL_NONE || options->pooling == CS_POOL_EACH) {
         return cs_fail(CS_ERR_USAGE, "features of a text need exactly one pooling");
     }
     return cs_mem_check(bytes, "give fewer layers or texts",
                         "%lld texts, %lld layers of %lld columns take", (long long)c->count,
-                        (long long)options->layers, (long long)c->columns);
+                        (long long)layers, (long long)c->columns);
 }
 
 cs_status cs_text_features(cs_model *model, const cs_tokenizer *tokenizer,

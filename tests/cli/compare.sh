@@ -37,11 +37,12 @@ test_two_models() {
     for m in ar masked; do
         ask=prefix; [ $m = ar ] || ask=append
         [ "$(cell d/scores.csv value "^better.next,.*,$m,")" = "$(cell d/$m.perplexity/perplexity.csv value ",$ask,bits_per_byte,")" ] &&
-            [ "$(cell d/scores.csv value "^shape.cosine,.*,$m,")" = "$(awk -F, '$1 == 2 && $3 == "mean_cosine" { print $5 }' d/$m.shape/similarity.csv)" ] || { fail "$m: $(grep "$m," d/scores.csv)"; return 1; }
+            [ "$(cell d/scores.csv value "^shape.cosine,.*,$m,")" = "$(awk -F, '$1 == 2 && $3 == "mean_cosine" { print $5 }' d/$m.shape/similarity.csv)" ] &&
+            [ "$(cell d/scores.csv value "^better.probe-kind,.*,$m,")" = "$(exits 0 "$COSPEC" probe $m --tasks tasks --pooling "$(cell d/models.csv pooling "^$m,")" --penalties 0.1 --limit 60 -o by-hand -q --force && cell by-hand/tasks.csv value '^kind,accuracy,')" ] || { fail "$m: $(grep "$m," d/scores.csv)"; return 1; }
     done
     [ "$(cell d/models.csv pooling '^ar,')" = last ] && [ "$(cell d/models.csv pooling '^masked,')" = mean ] || { fail "$(cat d/models.csv)"; return 1; }
     # the same documents, in other tokens or pooled otherwise: differences are paired
-    for f in perplexity/perplexity rank/rank shape/similarity near/features probe-mean/tasks finetune/tasks; do
+    for f in perplexity/perplexity rank/rank shape/similarity near/features probe/tasks finetune/tasks; do
         [ "$(awk -F, 'NR > 1 { print $NF }' d/ar.$f-blocks.csv | sort -u)" = "$(awk -F, 'NR > 1 { print $NF }' d/masked.$f-blocks.csv | sort -u)" ] || { fail "$f: other partitions"; return 1; }
     done
     # half of the width of a paired interval is Student's quantile of 19 degrees times the jackknife of the difference
@@ -103,7 +104,7 @@ test_two_stacks() {
         exits 0 compare enc=t5 dec=t5:decoder ar c.tsv --tasks tasks -o d || { fail "${why:-$(tail -3 err)}"; return 1; }
     [ "$(awk -F, 'NR > 1 { print $1, $5, $6, $7, $10 }' d/models.csv | tr '\n' ';')" = "enc  masked 2 mean;dec decoder causal 3 last;ar  causal 1 last;" ] || { fail "$(cat d/models.csv)"; return 1; }
     exits 0 "$COSPEC" perplexity t5 c.tsv --first no --stack decoder --no-source --limit 60 --max-length 128 -o p && exits 0 "$COSPEC" features t5 c.tsv --stack decoder --pooling last --limit 60 --max-length 128 --layers last -o f || return 1
-    [ "$(cell d/dec.perplexity/perplexity.csv value ',prefix,nll,')" = "$(cell p/perplexity.csv value ',prefix,nll,')" ] && cmp d/dec.states/layer-3-last.npy f/layer-3.npy && [ -s d/dec.probe-last/tasks.csv ] && [ ! -e d/enc.perplexity ] && [ -s d/enc.dec.alike/similarity.csv ] || { fail "$(ls d)"; return 1; }
+    [ "$(cell d/dec.perplexity/perplexity.csv value ',prefix,nll,')" = "$(cell p/perplexity.csv value ',prefix,nll,')" ] && cmp d/dec.states/layer-3-last.npy f/layer-3.npy && grep -q '^kind,last,' d/dec.probe/tasks.csv && [ ! -e d/enc.perplexity ] && [ -s d/enc.dec.alike/similarity.csv ] || { fail "$(ls d)"; return 1; }
     cut -f2 c.tsv > c.txt && exits 0 compare enc=t5 dec=t5:decoder ar c.tsv --tasks tasks --sources c.txt -o d --resume || { fail "${why:-$(tail -3 err)}"; return 1; }
     sed -n 's/^\[[^]]*\] \([^:]*\):.*/\1/p' err > ran
     grep -q '^dec.perplexity$' ran && ! grep -q '^ar.states\|^enc.states' ran && cmp d/dec.states/layer-3-last.npy f/layer-3.npy || { fail "$(tr '\n' ' ' < ran)"; return 1; }
@@ -185,7 +186,7 @@ test_begin_tokens() {
     done
     exits 0 compare none=./none shared=./shared c.tsv --tasks tasks -o d || { fail "${why:-$(tail -3 err)}"; return 1; }
     n=$(tail -1 d/none.perplexity/perplexity.csv) m=$(tail -1 d/shared.perplexity/perplexity.csv)
-    [ "${n##*,}" = "${m##*,}" ] && grep -q '^kind,' d/shared.probe-first/tasks.csv || fail "$n $m $(cat d/shared.probe-first/tasks.csv)"
+    [ "${n##*,}" = "${m##*,}" ] && grep -q '^kind,first,' d/shared.probe/tasks.csv || fail "$n $m $(cat d/shared.probe/tasks.csv)"
 }
 
 for t in two_models words estimates_of_pairs few_documents test_side begin_tokens two_stacks resume series bad_input; do

@@ -49,6 +49,25 @@ test_layouts() {
     [ ! -s wrong ] && [ "$(at average look-ahead 1 p/tasks.csv) $(at average mae-lm 1 p/tasks.csv)" = "6 5" ] || fail "averages: $(cat wrong) $(tail -2 p/tasks.csv)"
 }
 
+# Every layer and each pooling of the last one, in one run: the numbers are those of a run of each, and an average of each is there.
+test_layers() {
+    small_corpus c.tsv; glue; model || return 1
+    exits 0 "$COSPEC" probe model --tasks g/CoLA,g/MNLI --layer all --pooling last --poolings --few 50% --seeds 2 --penalties 0.1 -o p -q || return 1
+    [ "$(cut -d, -f2 p/tasks.csv | uniq | tr '\n' ' ')" = "layer 0 1 mean first last 0 1 mean first last " ] || { fail "$(cut -d, -f1,2 p/tasks.csv | uniq)"; return 1; }
+    for l in 0 1 mean first last; do
+        case $l in [01]) o="--layer $l --pooling last" ;; *) o="--pooling $l" ;; esac
+        # shellcheck disable=SC2086
+        exits 0 "$COSPEC" probe model --tasks g/CoLA,g/MNLI $o --few 50% --seeds 2 --penalties 0.1 -o one -q --force || return 1
+        for f in tasks tasks-blocks; do
+            awk -F, -v OFS=, -v l=$l '$2 == l { $2 = ""; print }' p/$f.csv | sed 's/,,/,/' > of
+            sed 1d one/$f.csv | cmp - of || { fail "$l: other $f"; return 1; }
+        done
+    done
+    [ "$(awk -F, 'NR > 1 { print $1 }' p/CoLA/predictions.csv | uniq | tr '\n' ' ')" = "0 1 mean first last " ] &&
+        refuses 2 "--poolings cannot be combined with --tokens" "$COSPEC" probe model c.tsv --tokens --poolings &&
+        refuses 2 "--poolings needs a MODEL" "$COSPEC" probe one.npy one.npy --poolings || fail "${why:-$(head -3 p/CoLA/predictions.csv)}"
+}
+
 test_finetune_and_resume() {
     small_corpus c.tsv; glue; model || return 1
     exits 0 "$COSPEC" finetune model --tasks g --seeds 2 --epochs 1 --lr 1e-2 -o f -q || return 1
@@ -63,7 +82,6 @@ test_refusals() {
     refuses 2 "--tasks needs -o DIR" "$COSPEC" probe model --tasks g &&
         refuses 2 "--tasks takes only a MODEL" "$COSPEC" probe model c.tsv --tasks g -o x &&
         refuses 2 "--metric cannot be combined with --tasks" "$COSPEC" finetune model --tasks g --metric f1 -o x &&
-        refuses 2 "single layer" "$COSPEC" probe model --tasks g --layer all -o x &&
         refuses 2 "gcide has no labels" "$COSPEC" probe model --tasks gcide -o x &&
         refuses 2 "two tasks are called own" "$COSPEC" probe model --tasks g,twice -o x &&
         refuses 3 "--tasks: nowhere: no such file" "$COSPEC" probe model --tasks nowhere -o x &&
