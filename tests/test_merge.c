@@ -299,7 +299,7 @@ TEST(interrupts_end_a_merge_in_its_midst)
 
 static bool fits(const cs_assembler *a, int64_t rows, int64_t entries, int64_t labels)
 {
-    const cs_assembler_size more = {rows, entries, labels};
+    const cs_assembler_size more = {.rows = rows, .entries = entries, .labels = labels};
     return cs_assembler_fits(a, &more);
 }
 
@@ -307,8 +307,10 @@ static bool fits(const cs_assembler *a, int64_t rows, int64_t entries, int64_t l
  * than that does not fit. */
 TEST(capacity_for_a_share_holds_the_whole)
 {
-    static const cs_assembler_size sizes[] = {
-        {1, 1, 1}, {1000, 5000, 2000}, {7, 90000, 0}, {5000, 1, 1}};
+    static const cs_assembler_size sizes[] = {{.rows = 1, .entries = 1, .labels = 1},
+                                              {.rows = 1000, .entries = 5000, .labels = 2000},
+                                              {.rows = 7, .entries = 90000},
+                                              {.rows = 5000, .entries = 1, .labels = 1}};
     static const double shares[] = {1, 0.5, 0.01};
     for (size_t i = 0; i < 12; ++i) {
         CS_AUTO(cs_assembler) *a = new_assembler();
