@@ -23,7 +23,7 @@ static const char *store(void **state, const char *name, const cs_csr *a, int64_
         const int64_t end = i + 1 < shards ? first[i + 1] : a->rows;
         cs_shard_name(CS_SHARD_MATRIX, i, shards, shard);
         CS_AUTO_FREE char *path = cs_path_join(dir, shard);
-        OK(cs_matrix_write_rows(path, a, first[i], end, true));
+        OK(cs_matrix_write_rows(path, a, first[i], end, true, NULL));
         x.shard[i] = (cs_shard_record){.first_row = first[i],
                                        .rows = end - first[i],
                                        .nonzeros = a->ptr[end] - a->ptr[first[i]]};
