@@ -93,9 +93,10 @@ static cs_status read_side(const cs_rows *a, const int64_t *order, cs_similarity
     return status;
 }
 
-static cs_status gram_of(const cs_similarity_side *s, rows_range r, int threads, cs_dense *out)
+static cs_status gram_of(const cs_similarity_side *s, rows_range r, int threads,
+                         const cs_progress *progress, cs_dense *out)
 {
-    const cs_gram_options options = {.wide = true, .threads = threads};
+    const cs_gram_options options = {.wide = true, .threads = threads, .progress = progress};
     const cs_rows rows = cs_rows_of_f64(r.to - r.from, s->p, s->x + r.from * s->p, s->name);
     CS_AUTO(cs_gram) g = {0};
     int64_t counted;
@@ -165,7 +166,7 @@ static cs_status leave_blocks_out(cs_similarity_side *s, const cs_similarity_opt
     for (int64_t b = 0; b < s->blocks && status == CS_OK; ++b) {
         CS_AUTO(cs_dense) block = {0};
         status = take_part(s, &s->left[b]);
-        if (status == CS_OK) status = gram_of(s, block_of(s, b), options->threads, &block);
+        if (status == CS_OK) status = gram_of(s, block_of(s, b), options->threads, NULL, &block);
         for (int64_t j = 0; j < s->p && status == CS_OK; ++j) {
             for (int64_t i = 0; i < s->p; ++i) {
                 rest.data[i + j * rest.ld] =
@@ -216,7 +217,8 @@ static cs_status measure_side(const cs_rows *a, const cs_similarity_options *opt
 {
     const rows_range none = {s->n, s->n};
     cs_status status = read_side(a, order, s);
-    if (status == CS_OK) status = gram_of(s, (rows_range){0, s->n}, options->threads, &s->gram);
+    if (status == CS_OK)
+        status = gram_of(s, (rows_range){0, s->n}, options->threads, options->progress, &s->gram);
     for (int64_t j = 0; j < s->p && status == CS_OK; ++j) {
         s->own += s->gram.data[j + j * s->gram.ld];
     }

@@ -76,7 +76,7 @@ typedef struct {
 /** Frees the angles; accepts a zeroed object. */
 void cs_similarity_free(cs_similarity *s);
 
-/** What the measures take of one side alone. */
+/** The part of the measures that one side alone decides. */
 typedef struct cs_similarity_side cs_similarity_side;
 
 /** Prepares a side for any number of pairs, all with the same options. Memory 8 (n p + p^2) bytes

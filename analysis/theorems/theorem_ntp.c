@@ -386,7 +386,7 @@ static void state_order(const ntp *q, cs_statements *out)
     if (s && s->verdict == CS_FAIL) cs_statement_withhold(s);
 }
 
-/* What minimising costs: multiply-adds of one product, bytes of the matrices and of L-BFGS, and
+/* The cost of minimising: multiply-adds of one product, bytes of the matrices and of L-BFGS, and
  * seconds on one core if no weight decay converges early. */
 typedef struct {
     double work, bytes, seconds;

@@ -63,7 +63,7 @@ static cs_statement *claim(const cs_qwem_audit *q, cs_qwem_training t, const cha
                                                 error + 1e-6 * fabs(rhs)});
 }
 
-/* A claim that fails disproves the paper nowhere. With unequal weights its order is also left open
+/* A claim that fails disproves the paper nowhere. With unequal weights its order is also undetermined
  * where no mode is learned. */
 static void excuse(const cs_qwem_audit *q, cs_qwem_training t, cs_statement *s)
 {

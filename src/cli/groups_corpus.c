@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/auto.h"
 #include "base/enum_names.h"
@@ -371,7 +372,9 @@ static cs_status open_and_read_part(cs_args *args, const char *source,
 /* Whether the checksum of the corpus is that of its file, so that the file is read once. */
 static bool hashed_as_corpus(const char *source, const char *file)
 {
-    return !cs_synthetic_named(source) && !cs_path_is_pattern(file) && !cs_path_is_dir(file);
+    struct stat st;
+    return !cs_synthetic_named(source) && !cs_path_is_pattern(file) && stat(file, &st) == 0 &&
+           S_ISREG(st.st_mode);
 }
 
 /* The source and its hash at once, where it is one file. */

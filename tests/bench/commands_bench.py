@@ -111,7 +111,7 @@ def processor_seconds(*lines, limit=LIMIT):
 
 
 def labelled_text(path, documents, vocabulary):
-    """Documents of 15 to 65 words of Zipf's frequencies with one of four classes, each of which makes a tenth of the words 8 times as frequent."""
+    """Documents of 15 to 65 words of Zipf's frequencies with one of four classes. A class makes a tenth of the words 8 times as frequent."""
     own, words = np.random.default_rng(20261130), spellings(vocabulary)
     p = (np.arange(vocabulary) + 2.7) ** -1.0
     classes = [np.cumsum(np.where(own.random(vocabulary) < 0.1, 8 * p, p)) for _ in range(4)]
