@@ -49,10 +49,11 @@ static cs_status open_file(cs_args *args, const char *name, cs_dtype dtype, int6
 
 static char *layer_file(const run *r, int64_t file)
 {
-    static const char *const pooling[] = {"-mean", "-first", "-last"};
     const cs_hidden_options *o = &r->options;
-    return cs_format("layer-%lld%s.npy", (long long)o->layer[file % o->layers],
-                     o->pooling == CS_POOL_EACH ? pooling[file / o->layers] : "");
+    const bool each = o->pooling == CS_POOL_EACH;
+    const int pooling = CS_POOL_MEAN + (int)(file / o->layers);
+    return cs_format("layer-%lld%s%s.npy", (long long)o->layer[file % o->layers], each ? "-" : "",
+                     each ? cs_pooling_name((cs_pooling)pooling) : "");
 }
 
 static cs_status open_files(cs_args *args, run *r)

@@ -169,7 +169,6 @@ static cs_status measure(study *s, const subject *m, int64_t at)
 /* Documents and width, which are the same in all runs. */
 static cs_status check_sizes(study *s, const subject *m, int64_t run, const char *dir)
 {
-    static const char *const pooled[] = {"none", "mean", "first", "last"};
     const int64_t rows = m->text.documents, width = m->text.model.config.shape.width;
     if (run > 0 && (rows != s->rows || width != s->width)) {
         return cs_fail(CS_ERR_INPUT,
@@ -181,7 +180,7 @@ static cs_status check_sizes(study *s, const subject *m, int64_t run, const char
         cs_item *root = cs_output_root(s->args);
         s->rows = rows;
         s->width = width;
-        cs_item_text(root, "pooling", pooled[m->options.pooling]);
+        cs_item_text(root, "pooling", cs_pooling_name(m->options.pooling));
         cs_item_int(root, "layer", m->options.layer[0]);
         cs_item_int(root, "documents", rows);
         cs_item_int(root, "width", width);

@@ -261,7 +261,6 @@ static cs_status probe_floats(run *r, const char *name, int64_t d, const float *
 
 static cs_status probe_states(run *r, cs_model_text *m, const cs_hidden_options *o)
 {
-    static const char *const pooling[] = {"mean", "first", "last"};
     const int64_t d = columns(r, m), layers = cs_hidden_planes(o);
     CS_AUTO_FREE float *train = NULL, *test = NULL;
     cs_status status = features_of_few(r, m, o, &train);
@@ -269,7 +268,7 @@ static cs_status probe_states(run *r, cs_model_text *m, const cs_hidden_options 
     for (int64_t l = 0; l < layers && status == CS_OK; ++l) {
         const char *name = cs_args_flag(r->args, "tokens") ? "tokens"
                            : l >= o->layers
-                               ? pooling[l - o->layers]
+                               ? cs_pooling_name((cs_pooling)(CS_POOL_MEAN + l - o->layers))
                                : cs_args_format(r->args, "%lld", (long long)o->layer[l]);
         status = name ? probe_floats(r, name, d, train + l * r->train.count * d,
                                      test + l * r->test.count * d)
@@ -442,10 +441,8 @@ static cs_status probe_pictures(run *r)
 static cs_status probe_texts(run *r)
 {
     CS_AUTO(cs_model_text) m = {0};
-    cs_hidden_options o = {.pooling =
-                               (cs_pooling)(CS_POOL_MEAN + cs_args_choice(r->args, "pooling")),
-                           .poolings = cs_args_flag(r->args, "poolings")};
-    const char *dir = cs_args_positional(r->args, 0);
+    cs_hidden_options o = {.poolings = cs_args_flag(r->args, "poolings")};
+    o.pooling = (cs_pooling)(CS_POOL_MEAN + cs_args_choice(r->args, "pooling"));
     cs_status status = cs_args_refuse(r->args, "head places baselines", "needs images");
     if (status == CS_OK && o.pooling > CS_POOL_LAST)
         status =
@@ -454,7 +451,7 @@ static cs_status probe_texts(run *r)
     if (status == CS_OK)
         status = cs_args_metrics(r->args, r->train.classes, &r->study.scoring.metrics);
     if (status == CS_OK) status = cs_few_read_of(&r->study, &r->few);
-    if (status == CS_OK) status = cs_args_model_open(r->args, dir, &m);
+    if (status == CS_OK) status = cs_args_model_open(r->args, cs_args_positional(r->args, 0), &m);
     if (status == CS_OK) status = cs_model_text_has_states(&m);
     if (status == CS_OK) status = cs_model_text_has_tokenizer(&m);
     if (status == CS_OK) status = cs_args_hidden(r->args, &m, "layer", &o);

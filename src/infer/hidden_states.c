@@ -80,6 +80,12 @@ static int64_t layer_of(const walk *w, int64_t plane)
     return o->pooling == CS_POOL_EACH || plane < o->layers ? plane % o->layers : o->layers - 1;
 }
 
+const char *cs_pooling_name(cs_pooling pooling)
+{
+    static const char *const name[] = {"none", "mean", "first", "last"};
+    return name[pooling];
+}
+
 int64_t cs_hidden_planes(const cs_hidden_options *o)
 {
     return o->pooling == CS_POOL_EACH ? o->layers * CS_POOLINGS

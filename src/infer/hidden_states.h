@@ -39,8 +39,7 @@ typedef struct {
     const int64_t *layer; /* numbers in 0..N, rising */
     int64_t layers;
     cs_pooling pooling;
-    /* of one pooling: a block has the last of these layers pooled in each way too, behind the others,
-     * from the same pass */
+    /* after the layers, all three poolings of the last of them; not with CS_POOL_EACH */
     bool poolings;
     bool raw; /* the last layer without the final norm */
     /* The states of a second stack, by teacher forcing: the encoder reads a piece, the decoder the
@@ -88,7 +87,10 @@ typedef struct {
 /* Receives a block, valid during the call only; a failure ends the walk and is returned. */
 typedef cs_status (*cs_hidden_visit)(void *ctx, const cs_hidden_block *block);
 
-/* Matrices of a block: layers, once for each pooling. */
+/* "none", "mean", "first", "last" */
+const char *cs_pooling_name(cs_pooling pooling);
+
+/* Matrices of a block: a layer has one for each pooling. */
 int64_t cs_hidden_planes(const cs_hidden_options *options);
 
 /* Number of rows that cs_hidden_states will pass on. */
