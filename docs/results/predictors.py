@@ -14,6 +14,7 @@ tokens in the context (across) against fine-tuning. The standard library suffice
 """
 import csv
 import io
+import itertools
 import json
 import lzma
 import os
@@ -114,7 +115,7 @@ def tuned(folder, step):
 
 
 def of_run(folder, name, kind):
-    """The measured quantities of a trained network, and the matrix of as many sampled events."""
+    """The measured quantities of a trained network."""
     if kind == "text":
         for layer in ("0", "1", "2"):
             yield "outcome", "probe-wordnet" + ("" if layer == "2" else f"-layer{layer}"), linear(folder, f"p0-{name}", layer)
@@ -128,6 +129,10 @@ def of_run(folder, name, kind):
     losses = table(folder, f"m-{name}", "losses.csv")
     for quantity in ("eval_loss", "unigram_difference"):
         yield "loss", quantity, cell(losses, quantity)
+
+
+def of_sample(folder, name, kind):
+    """The matrix of as many sampled events as training sees. It may have been made without the training, by steps of `rest`."""
     for quantity, found in theorem(folder, f"r-{name}", 64 if kind == "text" else 8):
         yield "prediction", "sampled-" + quantity, found
 
@@ -160,12 +165,11 @@ def collect(study, folder):
     evaluated = ("m", "p0", "t0", "p1", "t1", "p2", "t2", "p3", "t3") if kind == "text" else ("m", "p", "t")
     for row in runs_of(study):
         name = row["name"]
-        if not whole(folder, [f"{step}-{name}" for step in evaluated]):
-            continue
+        trained = whole(folder, [f"{step}-{name}" for step in evaluated])
         parts = name.split(".")
         language, bare = ("", row["of"]) if kind == "text" else (parts[1], parts[2])
         of, position = about[language, bare]
-        for role, quantity, found in of_run(folder, name, kind):
+        for role, quantity, found in itertools.chain(of_run(folder, name, kind) if trained else (), of_sample(folder, name, kind)):
             if found:
                 yield dict(found, run=parts[0], language=language, object=bare, kind=of, position=position,
                            kept=row["kept"], seed=row.get("seed", "0"), role=role, quantity=quantity)
@@ -267,7 +271,7 @@ def main(argv):
         return
     rows = joined(read(argv[4]), collect(study, argv[3]))
     write(rows, argv[4])
-    runs = {(row["run"], row["language"], row["object"], row.get("kept"), row.get("seed")) for row in rows if row["run"]}
+    runs = {(row["run"], row["language"], row["object"], row.get("kept"), row.get("seed")) for row in rows if row["role"] == "outcome"}
     print(f"{argv[4]}: {len(rows)} values, {len({(r['language'], r['object']) for r in rows})} objects, {len(runs)} of {len(runs_of(study))} runs")
 
 

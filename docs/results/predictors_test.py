@@ -69,11 +69,11 @@ def objects_of(rows, language):
 
 
 def runs_of(rows, language, run):
-    """{(object, kept, seed): {quantity: value}}"""
-    found = {}
-    for row in rows:
-        if row["run"] == run and row["language"] == language:
-            found.setdefault((row["object"], row["kept"], row["seed"]), {})[row["quantity"]] = float(row["value"])
+    """{(object, kept, seed): {quantity: value}} of trained networks; a sampled matrix may be there before its network."""
+    of = [row for row in rows if row["run"] == run and row["language"] == language]
+    found = {(row["object"], row["kept"], row["seed"]): {} for row in of if row["role"] == "outcome"}
+    for row in of:
+        found.get((row["object"], row["kept"], row["seed"]), {})[row["quantity"]] = float(row["value"])
     return found
 
 

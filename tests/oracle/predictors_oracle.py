@@ -3,6 +3,7 @@ predictor, the share alone, or nothing."""
 import json
 import os
 import sys
+import tempfile
 
 import numpy as np
 import scipy.stats
@@ -128,9 +129,28 @@ def continued(rng):
     return None if left == [set(steps_of(study)), set(), {"m-a.ar", "t0-a.ar", "o-ar", "as-ar"}] else f"{[len(x) for x in left]} {left[2]}"
 
 
+def sampled_alone(rng):
+    """A sampled matrix whose network was trained elsewhere is collected, and its step is not among the rest."""
+    with open(os.path.join(ROOT, "plots", "predictors.json")) as file:
+        study = json.load(file)
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(f"{folder}/r-a.ar")
+        for name, text in (("step.json", '{"exit": 0}'), ("theorem41_curve.csv", "t,error,bound_sharp,sigma,sigma_next\n64,.5,2,.25,.125\n")):
+            with open(f"{folder}/r-a.ar/{name}", "w") as file:
+                file.write(text)
+        rows = list(predictors.collect(study, folder))
+    found = {(row["run"], row["object"], row["quantity"]): float(row["value"]) for row in rows}
+    want = {("a", "ar", f"sampled-{quantity}"): value for quantity, value in (("E64", .5), ("bound64", 2), ("sigma64", .25), ("sigma65", .125))}
+    if found != want:
+        return str(found)
+    rows = [{name: row.get(name) or "" for name in predictors.COLUMNS} for row in rows]
+    left = set(steps_of(predictors.rest(study, rows)))
+    return None if left == set(steps_of(study)) - {"r-a.ar", "q-a.ar"} else str(set(steps_of(study)) - left)
+
+
 def main():
     checks = Checks("predictors")
-    for check in (correlations, permutations, family, others, seeds, by_matrix, by_share, continued):
+    for check in (correlations, permutations, family, others, seeds, by_matrix, by_share, continued, sampled_alone):
         checks.run(check.__name__, check, np.random.default_rng(3))
     checks.exit()
 
