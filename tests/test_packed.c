@@ -69,7 +69,9 @@ TEST(stretches_are_what_was_packed)
         cs_packed p = {.quantum = quanta[q]};
         cs_rng rng = cs_rng_at(12, CS_STREAM_TEST, q);
         make_plain(quanta[q], &a);
-        OK(cs_packed_add(&p, ROWS, a.ptr, a.col, a.bits));
+        for (int64_t i = 0, e = 0; i < ROWS; e = a.ptr[++i]) {
+            OK(cs_packed_add(&p, i, e, a.ptr[i + 1] - e, a.col + e, a.bits + e));
+        }
         assert_true(p.marks > 1 && p.marks < 10); /* at most one in 16384 entries, and one */
         const int64_t all = a.ptr[ROWS];
         assert_stretch(&a, &p, 0, 0, all);

@@ -227,10 +227,12 @@ cs_status cs_assembler_end_row(cs_assembler *a)
     return status == CS_OK ? growing_end_row(&a->row_label) : status;
 }
 
-cs_status cs_assembler_pack(cs_assembler *a)
+cs_status cs_assembler_pack(cs_assembler *a, int64_t count, const int32_t *col, const double *units)
 {
-    const cs_growing *m = &a->matrix;
-    return a->packs ? cs_packed_add(&a->packed, m->rows, m->ptr, m->col, m->val) : CS_OK;
+    cs_growing *m = &a->matrix;
+    cs_status status = cs_packed_add(&a->packed, m->rows, m->nnz, count, col, units);
+    if (status == CS_OK) m->nnz += count;
+    return status;
 }
 
 cs_status cs_assembler_reserve_keys(cs_assembler *a, int64_t capacity)

@@ -29,9 +29,8 @@ typedef struct {
     double unit;
     bool borrows; /* in_col belongs to another assembler */
     bool raw;     /* values are the bits of integer numbers of units, for cs_assembler_visit */
-    /* of the whole: the entries of its matrix are in `packed`; parts are raw, and have them in both
-     * forms; without classes */
-    bool packs;
+    bool packs;   /* entries of the matrix, raw, are in `packed`, and not in matrix.col and .val;
+                   * without classes */
     cs_growing matrix, row_label;
     cs_packed packed;
     int64_t key_capacity;
@@ -72,8 +71,9 @@ cs_status cs_assembler_visit(const cs_assembler *a, int64_t first,
 /* Ends the current row, with its class masses from in_row. */
 cs_status cs_assembler_end_row(cs_assembler *a) CS_MUST_CHECK;
 
-/* Packs the rows of a part, if it packs. */
-cs_status cs_assembler_pack(cs_assembler *part) CS_MUST_CHECK;
+/* The entries of the current row, which has some, of a part that packs. */
+cs_status cs_assembler_pack(cs_assembler *part, int64_t count, const int32_t *col,
+                            const double *units) CS_MUST_CHECK;
 
 /* Ends the last row. */
 cs_status cs_assembler_close(cs_assembler *a) CS_MUST_CHECK;

@@ -5,7 +5,7 @@
  * larger one. Values: nearly all are small multiples of the units of one place of a window, which
  * is the quantum. A byte below HALF is that multiple; HALF is followed by 32 bits of units, and
  * WHOLE by 64. Where rows begin is marked about once in MARKED entries, so that any stretch of
- * entries can be unpacked by itself.
+ * entries can be unpacked by itself. Rows are packed one by one, while they are in the cache.
  *
  * At most 15 bytes an entry, where 12 would be those of a CSR matrix. */
 #include "cooc/packed_private.h"
@@ -83,38 +83,31 @@ static inline uint64_t take_units(const uint8_t **at)
     return whole;
 }
 
-cs_status cs_packed_add(cs_packed *p, int64_t rows, const int64_t *ptr, const int32_t *col,
+cs_status cs_packed_add(cs_packed *p, int64_t row, int64_t entry, int64_t count, const int32_t *col,
                         const double *units)
 {
-    const int64_t entries = rows > 0 ? ptr[rows] : 0;
-    const int64_t marks = p->marks + cs_least(entries / MARKED + 1, rows);
     const uint64_t quantum = (uint64_t)p->quantum;
     const double inverse = 1 / (double)p->quantum;
+    const bool marks = p->marks == 0 || entry >= p->mark[p->marks - 1].entry + MARKED;
     cs_status status =
-        cs_reserve(&p->gap, &p->gap_capacity, p->gaps + GAPS * entries, sizeof *p->gap);
+        cs_reserve(&p->gap, &p->gap_capacity, p->gaps + GAPS * count, sizeof *p->gap);
     if (status == CS_OK)
-        status =
-            cs_reserve(&p->byte, &p->byte_capacity, p->bytes + BYTES * entries, sizeof *p->byte);
-    if (status == CS_OK) status = cs_reserve(&p->mark, &p->mark_capacity, marks, sizeof *p->mark);
+        status = cs_reserve(&p->byte, &p->byte_capacity, p->bytes + BYTES * count, sizeof *p->byte);
+    if (status == CS_OK && marks)
+        status = cs_reserve(&p->mark, &p->mark_capacity, p->marks + 1, sizeof *p->mark);
     if (status != CS_OK) return status;
+    if (marks) p->mark[p->marks++] = (cs_packed_mark){row, entry, p->gaps, p->bytes};
     uint16_t *gap = p->gap + p->gaps;
     uint8_t *byte = p->byte + p->bytes;
-    int64_t next = 0; /* the first entry that deserves a mark */
-    for (int64_t i = 0; i < rows; ++i) {
-        if (ptr[i] >= next) {
-            p->mark[p->marks++] = (cs_packed_mark){i, ptr[i], gap - p->gap, byte - p->byte};
-            next = ptr[i] + MARKED;
-        }
-        int32_t before = -1;
-        for (int64_t e = ptr[i]; e < ptr[i + 1]; ++e) {
-            gap = put_gap(gap, (uint32_t)(col[e] - before - 1));
-            before = col[e];
-        }
-        for (int64_t e = ptr[i]; e < ptr[i + 1]; ++e) {
-            int64_t bits;
-            memcpy(&bits, &units[e], sizeof bits);
-            byte = put_units(byte, bits, quantum, inverse);
-        }
+    int32_t before = -1;
+    for (int64_t e = 0; e < count; ++e) {
+        gap = put_gap(gap, (uint32_t)(col[e] - before - 1));
+        before = col[e];
+    }
+    for (int64_t e = 0; e < count; ++e) {
+        int64_t bits;
+        memcpy(&bits, &units[e], sizeof bits);
+        byte = put_units(byte, bits, quantum, inverse);
     }
     p->gaps = gap - p->gap;
     p->bytes = byte - p->byte;

@@ -21,8 +21,9 @@ typedef struct cs_packed {
     int64_t gap_capacity, byte_capacity, mark_capacity;
 } cs_packed;
 
-/* Appends all rows of a part: rows + 1 pointers, columns, and the bits of integer numbers of units. */
-cs_status cs_packed_add(cs_packed *p, int64_t rows, const int64_t *ptr, const int32_t *col,
+/* Appends the row `row`, whose first entry is `entry`, of `count` entries: columns, and the bits of
+ * integer numbers of units. Rows come in ascending order; the first has a mark. */
+cs_status cs_packed_add(cs_packed *p, int64_t row, int64_t entry, int64_t count, const int32_t *col,
                         const double *units) CS_MUST_CHECK;
 
 /* Rows from a row on whose first entry is `begin`, to be written. */

@@ -397,7 +397,9 @@ static cs_status start_tallies(cs_window_counter *c)
             .touched = cs_pool_take(&c->pool, c->vocab + 1, sizeof(int32_t)),
             .bits = cs_pool_take(&c->pool, words, sizeof(uint64_t)),
             .used = cs_pool_take(&c->pool, words, sizeof(uint8_t)),
-            .word = cs_pool_take(&c->pool, words + CS_WINDOW_SLACK, sizeof(int32_t))};
+            .word = cs_pool_take(&c->pool, words + CS_WINDOW_SLACK, sizeof(int32_t)),
+            .col = cs_pool_take(&c->pool, c->vocab + CS_WINDOW_SLACK, sizeof(int32_t)),
+            .val = cs_pool_take(&c->pool, c->vocab + CS_WINDOW_SLACK, sizeof(double))};
     }
     return c->pool.status;
 }

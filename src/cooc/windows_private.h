@@ -84,6 +84,8 @@ typedef struct {
     int64_t *around; /* unique: 2 reach + 1 of the largest reach */
     uint8_t *used;   /* the same number: whether any bit of a word is set */
     int32_t *word;   /* the same number and CS_WINDOW_SLACK: the words used */
+    int32_t *col;    /* vocab + CS_WINDOW_SLACK: the entries of a row that is packed */
+    double *val;     /* the same number */
 } cs_window_tally;
 
 /* Groups of rows. */
@@ -158,7 +160,7 @@ cs_status cs_window_group_rows(cs_window_counter *c) CS_MUST_CHECK;
  * a counter. */
 cs_status cs_window_group(void *counter, int64_t item, int worker) CS_MUST_CHECK;
 
-/* Moves y->row into the matrix of a part: of a sparse row only the columns touched. */
+/* Moves y->row into the matrix of a part, or packs it there: of a sparse row only the columns touched. */
 cs_status cs_window_put_row(const cs_window_counter *c, cs_window_tally *y, cs_assembler *p,
                             bool sparse, int64_t touched) CS_MUST_CHECK;
 

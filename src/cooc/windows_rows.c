@@ -477,18 +477,26 @@ static int64_t add_windows(const cs_window_counter *c, cs_window_tally *y, int32
     return touched;
 }
 
+static int64_t take_row(const cs_window_counter *c, cs_window_tally *y, bool sparse, int64_t touched,
+                        double unit, int32_t *col, double *val)
+{
+    return sparse ? cs_window_take_touched(y, c->vocab, touched, unit, col, val)
+                  : cs_window_take_all(y, c->vocab, unit, col, val);
+}
+
 cs_status cs_window_put_row(const cs_window_counter *c, cs_window_tally *y, cs_assembler *p,
                             bool sparse, int64_t touched)
 {
     const double unit = p->raw ? 0 : cs_assembler_mass(p, 1);
     cs_growing *m = &p->matrix;
+    if (p->packs) {
+        const int64_t count = take_row(c, y, sparse, touched, unit, y->col, y->val);
+        return count > 0 ? cs_assembler_pack(p, count, y->col, y->val) : CS_OK;
+    }
     cs_status status = cs_growing_reserve(m, (sparse ? touched : c->vocab) + CS_WINDOW_SLACK);
-    if (status != CS_OK) return status;
-    int32_t *col = m->col + m->nnz;
-    double *val = m->val + m->nnz;
-    m->nnz += sparse ? cs_window_take_touched(y, c->vocab, touched, unit, col, val)
-                     : cs_window_take_all(y, c->vocab, unit, col, val);
-    return CS_OK;
+    if (status == CS_OK)
+        m->nnz += take_row(c, y, sparse, touched, unit, m->col + m->nnz, m->val + m->nnz);
+    return status;
 }
 
 /* Lowest ordinal of the contributions that an occurrence gives to its row, -1 if none:
@@ -555,6 +563,5 @@ cs_status cs_window_group(void *counter, int64_t item, int worker)
         status = cs_window_put_row(c, y, p, sparse, touched);
         if (status == CS_OK && p->matrix.nnz > held) status = end_row(c, p, token);
     }
-    if (status == CS_OK) status = cs_assembler_pack(p);
     return status == CS_OK ? cs_window_part_place(c, item) : status;
 }
