@@ -22,6 +22,8 @@ enum {
     MARKED = 1 << 14,
     GAPS = 3,  /* most of an entry */
     BYTES = 9, /* most of an entry */
+    FIRST =
+        1 << 18, /* capacity at first: copies of growing arrays touch memory, and this does not */
 };
 
 /* Writes the gap; returns the end. */
@@ -89,10 +91,10 @@ cs_status cs_packed_add(cs_packed *p, int64_t row, int64_t entry, int64_t count,
     const uint64_t quantum = (uint64_t)p->quantum;
     const double inverse = 1 / (double)p->quantum;
     const bool marks = p->marks == 0 || entry >= p->mark[p->marks - 1].entry + MARKED;
-    cs_status status =
-        cs_reserve(&p->gap, &p->gap_capacity, p->gaps + GAPS * count, sizeof *p->gap);
-    if (status == CS_OK)
-        status = cs_reserve(&p->byte, &p->byte_capacity, p->bytes + BYTES * count, sizeof *p->byte);
+    const int64_t gaps = cs_most(p->gaps + GAPS * count, FIRST);
+    const int64_t bytes = cs_most(p->bytes + BYTES * count, FIRST);
+    cs_status status = cs_reserve(&p->gap, &p->gap_capacity, gaps, sizeof *p->gap);
+    if (status == CS_OK) status = cs_reserve(&p->byte, &p->byte_capacity, bytes, sizeof *p->byte);
     if (status == CS_OK && marks)
         status = cs_reserve(&p->mark, &p->mark_capacity, p->marks + 1, sizeof *p->mark);
     if (status != CS_OK) return status;

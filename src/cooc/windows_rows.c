@@ -477,8 +477,8 @@ static int64_t add_windows(const cs_window_counter *c, cs_window_tally *y, int32
     return touched;
 }
 
-static int64_t take_row(const cs_window_counter *c, cs_window_tally *y, bool sparse, int64_t touched,
-                        double unit, int32_t *col, double *val)
+static int64_t take_row(const cs_window_counter *c, cs_window_tally *y, bool sparse,
+                        int64_t touched, double unit, int32_t *col, double *val)
 {
     return sparse ? cs_window_take_touched(y, c->vocab, touched, unit, col, val)
                   : cs_window_take_all(y, c->vocab, unit, col, val);

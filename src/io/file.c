@@ -277,6 +277,7 @@ static cs_status read_all(FILE *f, const char *path, int64_t limit, int64_t capa
     int64_t used = 0;
     char *text = cs_alloc(capacity + 1, 1);
     if (!text) return CS_ERR_MEMORY;
+    cs_mem_large_pages(text, capacity);
     for (;;) {
         used += (int64_t)fread(text + used, 1, (size_t)(capacity - used), f);
         int next = used == capacity ? getc(f) : EOF; /* a buffer exactly full: is there more? */

@@ -82,6 +82,14 @@ static cs_status reserve_tokens(cs_corpus_builder *b, int64_t more)
     return cs_reserve(&c->token, &b->token_capacity, c->tokens + more, sizeof *c->token);
 }
 
+cs_status cs_corpus_builder_expect(cs_corpus_builder *b, int64_t bytes)
+{
+    enum { BYTES_PER_TOKEN = 4 }; /* most text has more */
+    cs_status status = reserve_tokens(b, bytes / BYTES_PER_TOKEN);
+    if (status == CS_OK) cs_mem_large_pages(b->made.token + b->made.tokens, bytes);
+    return status;
+}
+
 static cs_status reserve_document(cs_corpus_builder *b)
 {
     cs_corpus *c = &b->made;
@@ -317,6 +325,7 @@ cs_status cs_corpus_builder_join(cs_corpus_builder *b, const cs_corpus_builder *
     }
     if (status == CS_OK) status = reserve_tokens(b, 0);
     if (status == CS_OK) status = reserve_document(b);
+    if (status == CS_OK) cs_mem_large_pages(c->token, c->tokens * (int64_t)sizeof *c->token);
     if (status == CS_OK) status = cs_parallel(parts, b->options.threads, copy_part, &j);
     for (int i = 0; i < builders && j.names; ++i) {
         CS_FREE_FIELDS(&j.names[i], word, label);

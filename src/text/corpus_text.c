@@ -293,7 +293,7 @@ static cs_status json_document(reader *r, cs_document *out)
 static cs_status add_lines(reader *r, document_of document, int64_t size,
                            cs_corpus_builder *builder)
 {
-    cs_status status = CS_OK;
+    cs_status status = cs_corpus_builder_expect(builder, r->end - r->at);
     while (status == CS_OK && !builder->enough && next_line(r)) {
         cs_document made = {0};
         if (cs_text_keeps(r->rules, r->line, r->size)) status = document(r, &made);

@@ -71,6 +71,7 @@ static cs_status grow_slots(cs_word_table *t)
     int64_t slots = t->slots > 0 ? 2 * t->slots : (int64_t)2 * FIRST_CAPACITY;
     cs_word_slot *slot = cs_calloc(slots, sizeof *slot);
     if (!slot) return CS_ERR_MEMORY;
+    cs_mem_large_pages(slot, slots * (int64_t)sizeof *slot); /* for lookups, which are random */
     uint64_t mask = (uint64_t)slots - 1;
     for (int64_t w = 0; w < t->words; ++w) {
         const int64_t size = t->start[w + 1] - t->start[w];
