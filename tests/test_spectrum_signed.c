@@ -134,3 +134,18 @@ TEST(right_vectors_may_be_dependent)
     OK(cs_spectrum_signed(&system, &options, &same));
     assert_null(same.eigenvalue);
 }
+
+/* Of two entries that cancel, rounding may leave one. */
+TEST(an_entry_of_rounding_has_no_mirror)
+{
+    const double above[] = {1e-17, 1e-3};
+    for (size_t i = 0; i < sizeof above / sizeof *above; ++i) {
+        AUTO_OK(cs_dense, a, cs_dense_init(&a, 2, 2));
+        memcpy(a.data, (double[]){2, 0, above[i], -1}, 4 * sizeof *a.data);
+        CS_AUTO(cs_csr) m = csr_of(&a);
+        assert_int_equal(cs_csr_nnz(&m), 3);
+        CS_AUTO(cs_spectrum)
+        s = spectrum_of(&m, (cs_spectrum_options){.normalised = true, .k = 2, .eigenvalues = true});
+        assert_int_equal(s.eigenvalue != NULL, above[i] < 1e-12);
+    }
+}

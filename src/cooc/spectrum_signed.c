@@ -47,7 +47,8 @@ static const double *entry_at(const cs_csr *a, int64_t row, int64_t col)
     return low < a->ptr[row + 1] && a->col[low] == col ? &a->val[low] : NULL;
 }
 
-/* Whether the mirror of every entry is stored, and agrees. place: the row of each column, or -1. */
+/* Whether every entry agrees with its mirror, which is 0 where none is stored: rounding may leave one
+ * of two entries that cancel. place: the row of each column, or -1. */
 static bool entries_symmetric(const cs_csr *a, const cs_spectrum_options *o, const int64_t *place,
                               double largest)
 {
@@ -55,7 +56,7 @@ static bool entries_symmetric(const cs_csr *a, const cs_spectrum_options *o, con
         for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
             const int64_t j = place[a->col[e]];
             const double *mirror = j < 0 ? NULL : entry_at(a, j, column_of(o, i));
-            if (!mirror || fabs(a->val[e] - *mirror) > SYMMETRIC * largest) return false;
+            if (fabs(a->val[e] - (mirror ? *mirror : 0)) > SYMMETRIC * largest) return false;
         }
     }
     return true;
