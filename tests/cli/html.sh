@@ -67,12 +67,15 @@ test_inspect_in_a_browser() {
         found.push([].every.call(d.querySelectorAll('input, select'), function (i) { return i.labels.length; }) ? 'labelled' : 'unlabelled');
         var second = at('spectrum').querySelectorAll('.two rect');
         found.push(second.length > 8 && [].every.call(at('spectrum').querySelectorAll('.one circle'), function (c, i) { return Number(second[i].getAttribute('x')) + 3 - Number(c.getAttribute('cx')) > 5; }) ? 'apart' : 'covered');
+        var widths = function () { return [].map.call(d.querySelectorAll('#spectrum svg, #item svg, #angles svg'), function (f) { return f.viewBox.baseVal.width - d.body.clientWidth; }).join(); };
+        var narrow = widths(); w.frameElement.style.width = '800px'; w.dispatchEvent(new w.Event('resize'));
+        found.push(d.body.clientWidth > 700 && widths() === narrow && at('spectrum').querySelector('.chosen').hasAttribute('cx') ? 'redrawn' : widths());
         return found.join('|');" | sed 's/&[lg]t;/?/g' > found
     [ -s found ] || { fail "the page shows nothing: $(tail -1 err)"; return 1; }
     exits 0 "$COSPEC" inspect a --vector 3 --top 5 --csv -q && want="$(printed '+ context' '%#.4g')|$(printed '- token' '%#.4g')|" &&
         exits 0 "$COSPEC" inspect a --neighbours wf --dimensions 9 --csv -q && want="$want$(printed neighbour %.3f | sed 's/^[^,]*,//')|" || return 1
     k=$(cut -d'|' -f4 found | tr ',' '\n' | wc -l)
-    exits 0 "$COSPEC" angles a b -k "$k" --csv -q && want="$want$(awk -F, 'NR > 1 { printf "%s%.2f", sep, $3; sep = "," }' out)|dark|fits|0|labelled|apart"
+    exits 0 "$COSPEC" angles a b -k "$k" --csv -q && want="$want$(awk -F, 'NR > 1 { printf "%s%.2f", sep, $3; sep = "," }' out)|dark|fits|0|labelled|apart|redrawn"
     [ "$(cat found)" = "$want" ] || fail "$(cat found) is not $want"
 }
 
