@@ -1,4 +1,5 @@
-/* Margins and p by their definitions; p by bisection of its logarithm, in which the margin falls. */
+/* Margins and p by their definitions; p by regula falsi with halved weights (Illinois;
+ * tridiagonal.c), within a factor of two of its logarithm. */
 #include "stats/decide.h"
 
 #include <math.h>
@@ -52,9 +53,16 @@ double cs_margin(int count, const cs_error_part *part, double alpha)
     return sqrt(square);
 }
 
+/* The logarithm of the margin over |d| at the level exp(-e^v): it rises with v. */
+static double excess(int count, const cs_error_part *part, double off, double v)
+{
+    return log(cs_margin(count, part, exp(-exp(v))) / off);
+}
+
 double cs_decision_p(int count, const cs_error_part *part, double d)
 {
-    enum { STEPS = 70 };
+    enum { STEPS = 100 };
+    static const double most = 6.53669159759130; /* log 690: exp(-690) is above the least double */
     const double off = fabs(d), any = cs_margin(count, part, 0.5);
     if (isnan(off) || isnan(any)) {
         return NAN;
@@ -62,15 +70,38 @@ double cs_decision_p(int count, const cs_error_part *part, double d)
     if (off == 0 || any == 0) {
         return off == 0;
     }
-    double low = -690, high = 0; /* logarithms: undecided at low, decided at high */
-    if (off > cs_margin(count, part, exp(low))) {
-        return 0;
+    /* decided at v[0], undecided at v[1] */
+    double v[2] = {0, 0}, y[2];
+    y[0] = y[1] = excess(count, part, off, 0);
+    const int side = y[0] < 0; /* the end that moves until the root is between them */
+    while ((y[side] < 0) == side) {
+        if (side ? v[1] >= most : v[0] < -37) {
+            return !side; /* -37: the level is 1 within rounding */
+        }
+        v[!side] = v[side];
+        y[!side] = y[side];
+        v[side] = side ? fmin(v[1] + M_LN2, most) : v[0] - M_LN2;
+        y[side] = excess(count, part, off, v[side]);
     }
-    for (int i = 0; i < STEPS && high - low > 1e-14 * (1 - low); ++i) {
-        const double middle = 0.5 * (low + high);
-        *(off > cs_margin(count, part, exp(middle)) ? &high : &low) = middle;
+    int kept = -1;
+    for (int i = 0; i < STEPS && v[1] - v[0] > 1e-15 * fmax(1, fabs(v[0])); ++i) {
+        double next = (v[0] * y[1] - v[1] * y[0]) / (y[1] - y[0]);
+        if (!(next > v[0] && next < v[1])) {
+            next = 0.5 * (v[0] + v[1]);
+        }
+        const double at = excess(count, part, off, next);
+        const int end = !(at < 0);
+        v[end] = next;
+        y[end] = at;
+        if (fabs(at) < 1e-15) {
+            return exp(-exp(next));
+        }
+        if (kept == !end) {
+            y[kept] *= 0.5; /* kept twice: halve its weight (Illinois rule) */
+        }
+        kept = !end;
     }
-    return exp(high);
+    return exp(-exp(v[0]));
 }
 
 double cs_small_p(int count, const cs_error_part *part, double d, double most)

@@ -181,52 +181,64 @@ static double beta_fraction(double a, double b, double x)
     return value;
 }
 
-/* log of x^a (1 - x)^(1/2) / B(a, 1/2), a = freedom / 2, 1 / x - 1 = t^2 / freedom = e^l. */
-static double front_of(double t, double freedom)
+typedef struct {
+    double freedom, root, shift; /* its square root; log of 1 / B(freedom / 2, 1/2) */
+} student;
+
+static student student_of(double freedom)
 {
-    const double l = 2 * log(t) - log(freedom), above = l > 40 ? l : log1p(exp(l));
-    return log_half_step(freedom / 2) - 0.5 * log(M_PI) - 0.5 * freedom * above + 0.5 * (l - above);
+    const bool normal = !(freedom < normal_from);
+    return (student){freedom, sqrt(freedom),
+                     normal ? 0 : log_half_step(freedom / 2) - 0.5 * log(M_PI)};
+}
+
+/* P(|T| > t), and minus its derivative by log t: t times the density of |T|. */
+static double tail_of(const student *s, double t, double *slope)
+{
+    if (!(s->freedom < normal_from)) {
+        *slope = t * sqrt(2 / M_PI) * exp(-0.5 * t * t);
+        return erfc(t / sqrt(2));
+    }
+    if (!(t > 0)) {
+        *slope = 0;
+        return 1;
+    }
+    /* x^a (1 - x)^(1/2) / B(a, 1/2), where 1 / x - 1 = t^2 / freedom = e^l */
+    const double a = s->freedom / 2, ratio = t / s->root, l = 2 * log(ratio);
+    const double above = l > 40 ? l : log1p(exp(l));
+    const double front = exp(s->shift - a * above + 0.5 * (l - above));
+    const double x = 1 / (1 + ratio * ratio), y = 1 / (1 + 1 / (ratio * ratio));
+    *slope = 2 * front;
+    return x < (a + 1) / (a + 2.5) ? front * beta_fraction(a, 0.5, x) / a
+                                   : 1 - front * beta_fraction(0.5, a, y) / 0.5;
 }
 
 double cs_student_beyond(double t, double freedom)
 {
     assert(t >= 0 && freedom > 0);
-    if (!(freedom < normal_from)) {
-        return erfc(t / sqrt(2));
-    }
-    if (!(t > 0)) {
-        return 1;
-    }
-    const double a = freedom / 2, root = t / sqrt(freedom), front = exp(front_of(t, freedom));
-    const double x = 1 / (1 + root * root), y = 1 / (1 + 1 / (root * root));
-    return x < (a + 1) / (a + 2.5) ? front * beta_fraction(a, 0.5, x) / a
-                                   : 1 - front * beta_fraction(0.5, a, y) / 0.5;
-}
-
-/* t times the density of |T| at t: the derivative of the tail by log t. */
-static double slope(double t, double freedom)
-{
-    return freedom < normal_from ? 2 * exp(front_of(t, freedom))
-                                 : t * sqrt(2 / M_PI) * exp(-0.5 * t * t);
+    const student s = student_of(freedom);
+    double slope;
+    return tail_of(&s, t, &slope);
 }
 
 double cs_student_point(double alpha, double freedom)
 {
     enum { STEPS = 200 };
     assert(alpha > 0 && alpha <= 1 && freedom > 0);
-    double low = -1, high = 1, u = 0; /* logarithms of t */
-    while (cs_student_beyond(exp(low), freedom) < alpha && low > -700) {
+    const student s = student_of(freedom);
+    double low = -1, high = 1, u = 0, slope; /* logarithms of t */
+    while (tail_of(&s, exp(low), &slope) < alpha && low > -700) {
         low *= 2;
     }
-    while (cs_student_beyond(exp(high), freedom) > alpha) {
+    while (tail_of(&s, exp(high), &slope) > alpha) {
         if ((high *= 2) > 700) {
             return INFINITY;
         }
     }
     for (int i = 0; i < STEPS && high - low > 1e-16 * fabs(u); ++i) {
-        const double tail = cs_student_beyond(exp(u), freedom), miss = log(tail / alpha);
+        const double tail = tail_of(&s, exp(u), &slope), miss = log(tail / alpha);
         *(miss > 0 ? &low : &high) = u;
-        const double next = u + miss * tail / slope(exp(u), freedom);
+        const double next = u + miss * tail / slope;
         if (fabs(next - u) <= 1e-15) {
             break;
         }
