@@ -70,6 +70,11 @@ TEST(bad_specifications_are_named)
     objective.empty_prefix = (cs_empty_prefix)9;
     assert_fails(cs_objective_check(&objective), CS_ERR_USAGE,
                  "empty-prefix: value 9 is not one of");
+    objective.empty_prefix = (cs_empty_prefix)3; /* one beyond the last */
+    assert_fails(cs_objective_check(&objective), CS_ERR_USAGE,
+                 "empty-prefix: value 3 is not one of");
+    objective.empty_prefix = (cs_empty_prefix)2;
+    OK(cs_objective_check(&objective));
     objective = cs_objective_default(CS_OBJ_VARIABLE_MASKED);
     objective.unmasked_hi = 3;
     assert_fails(cs_objective_check(&objective), CS_ERR_USAGE, "unmasked -1:3 is not a range");
