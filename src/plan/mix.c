@@ -32,7 +32,8 @@ static cs_objective weighed(const cs_objective *o, int64_t j)
 cs_status cs_mix_shares(const cs_objective *o, int64_t s, double *share)
 {
     const cs_plan_file *f = o->file;
-    double sum[CS_MIX_PARTS + 1] = {0}; /* over each group, that of number -1 first */
+    double sum[CS_MIX_PARTS + 1]; /* over each group, that of number -1 first */
+    memset(sum, 0, (size_t)(f->parts + 1) * sizeof *sum);
     for (int64_t j = 0; j < f->parts; ++j) {
         const cs_mix_part *part = &f->part[j];
         bool none = part->above >= 0 && share[part->above] == 0;

@@ -126,12 +126,13 @@ cs_status cs_objective_check(const cs_objective *o)
         return cs_fail(CS_ERR_USAGE, "unknown objective kind %d", (int)o->kind);
     }
     for (int i = 0; i < CS_PARAMETERS_ALL; ++i) {
-        const cs_parameter *p = cs_parameter_table(i);
-        int64_t last = 0; /* of the choices */
-        for (const char *c = p->choices; c && *c; ++c) {
-            last += *c == '|';
+        const cs_parameter *p = &parameter[i];
+        const char *c = p->choices;
+        unsigned left = c ? *(const unsigned *)cs_parameter_member(p, o) : 0;
+        for (; left > 0 && *c; ++c) { /* no further: every drawn plan is checked */
+            left -= *c == '|';
         }
-        if (p->choices && *(const unsigned *)cs_parameter_member(p, o) > last)
+        if (left > 0)
             return cs_fail(CS_ERR_USAGE, "%s: value %d is not one of %s", p->name,
                            *(const int *)cs_parameter_member(p, o), p->choices);
     }
