@@ -259,6 +259,30 @@ TEST(symmetric_matrices_have_signed_eigenvalues)
     assert_null(s.eigenvalue);
 }
 
+/* Words of a ring occur with themselves and with both neighbours. `more`: the following neighbour
+ * a billionth more often, so that the form is not symmetric. */
+TEST(symmetry_does_not_depend_on_the_unit)
+{
+    enum { WORDS = 40 };
+    CS_AUTO(cs_matrix_form) *f = form_of(5); /* qwem, with a rank-one part */
+    for (int power = -30; power <= 30; power += 10) {
+        for (int more = 0; more < 2; ++more) {
+            AUTO_OK(cs_dense, d, cs_dense_init(&d, WORDS, WORDS));
+            for (int64_t j = 0; j < WORDS; ++j) {
+                const int64_t next = (j + 1) % WORDS;
+                d.data[j + j * WORDS] = ldexp((double)(1 + j % 3), power);
+                d.data[next + j * WORDS] = ldexp(1 + (double)more * 0x1p-30, power);
+                d.data[j + next * WORDS] = ldexp(1, power);
+            }
+            CS_AUTO(cs_csr) a = csr_of(&d);
+            CS_AUTO(cs_spectrum) s =
+                spectrum_of(&a, (cs_spectrum_options){.form = f, .k = 5, .eigenvalues = true});
+            assert_int_equal(s.input.symmetric, !more);
+            assert_int_equal(s.eigenvalue != NULL, !more);
+        }
+    }
+}
+
 /* The solvers of large blocks against LAPACK, with probe and estimated fourth moment. */
 TEST(solvers_agree_on_forms)
 {

@@ -94,7 +94,8 @@ cs_status cs_system_symmetric(const cs_system *system, const cs_spectrum_options
         if (column < 0 || place[column] >= 0) return CS_OK;
         place[column] = i;
     }
-    *out = entries_symmetric(a, o, place, system->entries.largest) &&
+    /* not system->entries, which are the counts where the form has a rank-one part */
+    *out = entries_symmetric(a, o, place, cs_csr_entries_of(a).largest) &&
            (!system->term[CS_LEFT] ||
             outer_symmetric(o, a->rows, system->term[CS_LEFT], system->term[CS_RIGHT]));
     return CS_OK;
