@@ -90,12 +90,12 @@ TEST(rows_are_in_order)
 /* Alone or in company, with any window: the same up to the rounding of products of other shapes. */
 TEST(company_does_not_matter)
 {
-    const recipe many = {.kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA, .documents = 50};
+    const recipe many = {.kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA, .documents = 150};
     const cs_pooling pooling[] = {CS_POOL_NONE, CS_POOL_MEAN, CS_POOL_FIRST, CS_POOL_LAST};
     CS_AUTO_BY(free_training, training) t = make_training(&many, "");
     for (int p = 0; p < 4; ++p) {
         cs_hidden_options o = {.pooling = pooling[p], .split = true, .max_length = 4, .batch = 1};
-        rows *alone = states_of(&t, &o); /* windows of 16 pieces: documents run across them */
+        rows *alone = states_of(&t, &o); /* windows of 64 pieces: documents run across them */
         o.batch = 7;
         rows *company = states_of(&t, &o);
         t.backend->asynchronous = true; /* a device's batches keep one shape */

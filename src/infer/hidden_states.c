@@ -15,13 +15,14 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "infer/document_pieces.h"
 #include "model/pass.h"
 #include "plan/ratio.h"
 #include "train/ahead.h"
 
 enum {
-    PIECES_IN_WINDOW = 16, /* batches */
+    PIECES_IN_WINDOW = 64, /* batches */
     WINDOW_NUMBERS = 1 << 26,
     PIECE_BITS = 20
 };
@@ -55,6 +56,7 @@ typedef struct {
     int32_t *rank;        /* rows of a piece */
     int64_t source;       /* rows of the longest source; 0: the encoder reads the pieces */
     double **pooled;      /* planes: pieces x width */
+    double *once;         /* width: a pooled vector of one draw */
     /* where the vectors of the corpus are read when they are needed: of a batch, and of the next */
     cs_train_view view;
     cs_ahead ahead;
@@ -283,15 +285,17 @@ static void pool_piece(const walk *w, int64_t plane, const piece *p, const float
 {
     const cs_pooling pooling = pooling_of(w, plane);
     const int64_t d = w->width;
-    double *sum = w->pooled[plane] + (p - w->piece) * d;
+    double *sum = w->pooled[plane] + (p - w->piece) * d, *all = draw == 0 ? sum : w->once;
     int64_t from = pooling == CS_POOL_LAST ? p->rows - 1 : 0;
     int64_t to = pooling == CS_POOL_FIRST ? 1 : p->rows;
-    for (int64_t j = 0; j < d; ++j) {
-        double all = 0;
-        for (int64_t i = from; i < to; ++i) {
-            all += (double)rows[i * d + j];
+    cs_fill(d, 0, all);
+    for (int64_t i = from; i < to; ++i) {
+        for (int64_t j = 0; j < d; ++j) {
+            all[j] += (double)rows[i * d + j];
         }
-        sum[j] = draw == 0 ? all : sum[j] + (all - sum[j]) / (double)(draw + 1);
+    }
+    for (int64_t j = 0; draw > 0 && j < d; ++j) {
+        sum[j] += (all[j] - sum[j]) / (double)(draw + 1);
     }
 }
 
@@ -505,6 +509,7 @@ static cs_status allocate(walk *w)
         cs_pool_take(&w->pool, o->batch * cs_most(length, w->source) * d, sizeof *w->scratch);
     w->rank = cs_pool_take(&w->pool, length, sizeof *w->rank);
     CS_POOL_FIELDS(&w->pool, w->planes, w, state, pooled);
+    w->once = cs_pool_take(&w->pool, d, sizeof *w->once);
     w->sum = cs_pool_take(&w->pool, w->planes * d, sizeof *w->sum);
     for (int64_t l = 0; w->sum && l < w->planes; ++l) {
         w->state[l] = cs_pool_take(&w->pool, (pooled ? w->capacity + 1 : w->row_capacity) * d,

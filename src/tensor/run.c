@@ -393,6 +393,7 @@ static cs_status get(cs_run *run, int tensor, const void *from, void *out, cs_re
     cs_matrix m = cs_run_matrix(run, tensor);
     cs_real_kind kind = t->space == CS_SPACE_ACTIVATION ? b->activation : b->parameter;
     int64_t items = (m.rows - 1) * m.ld + m.cols;
+    if (kind == host && m.ld == m.cols) return b->get(b, out, from, items * cs_real_size(kind));
     CS_AUTO_FREE void *copy = cs_alloc(items, (size_t)cs_real_size(kind));
     if (!copy) return CS_ERR_MEMORY;
     cs_status status = b->get(b, copy, from, items * cs_real_size(kind));
