@@ -248,8 +248,9 @@ def pairs(path, run):
                   if (row["run"], row["language"], row["quantity"]) == ("", language, quantity)}
             for row in rows:
                 if (row["run"], row["language"], row["seed"]) == (run, language, "0") and row["object"] in of and \
-                        row["quantity"] in ("finetune", "finetune-wordnet"):
-                    yield {"series": words + (language and f", {language}"), "outcome": "Matthews correlation, fine-tuned",
+                        row["quantity"] == ("finetune" if language else "probe-wordnet"):
+                    yield {"series": words + (language and f", {language}"),
+                           "outcome": f"Matthews correlation, {'fine-tuned' if language else 'linear probe'}",
                            "object": row["object"].removesuffix("-blind") + " blind" * (row["position"] == "blind"), "x": of[row["object"]],
                            "y": row["value"], "y_sd": ""}
 

@@ -115,7 +115,9 @@ def standard(x):
 
 
 def ranks(x):
-    order = np.unique(x, return_inverse=True)[1]
+    """Mean ranks; numbers that differ by less than rounding, 1e-10 of the largest, are equal."""
+    step = 1e-10 * np.abs(x).max() or 1
+    order = np.unique(np.round(x / step), return_inverse=True)[1]
     counts = np.bincount(order)
     return (np.cumsum(counts) - (counts - 1) / 2)[order]
 

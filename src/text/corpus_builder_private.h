@@ -52,8 +52,8 @@ bool cs_corpus_holds_out(const cs_corpus_options *options, const void *key, int6
 /* Starts from resolved options; free it in every case. */
 void cs_corpus_builder_init(cs_corpus_builder *builder, const cs_corpus_options *resolved);
 
-/* Reserves memory for the tokens of this many bytes of text, most of which are not yet touched, so that
- * a growing array is seldom copied. */
+/* Reserves memory for the tokens of this many bytes of text, so that a growing array is seldom copied.
+ * Unwritten memory costs nothing. */
 cs_status cs_corpus_builder_expect(cs_corpus_builder *builder, int64_t bytes) CS_MUST_CHECK;
 cs_status cs_corpus_builder_add(cs_corpus_builder *builder,
                                 const cs_document *document) CS_MUST_CHECK;
