@@ -135,8 +135,10 @@ static inline void take_values(int64_t *row, int64_t taken, double unit, const i
         memcpy(&val[i], &row[col[i]], sizeof val[i]);
         row[col[i]] = 0;
     }
+    /* gcc -O0 takes the annotation of a simple loop only. */
+    const int64_t real = unit != 0 ? taken : 0;
 #pragma GCC unroll 4
-    for (int64_t i = 0; unit != 0 && i < taken; ++i) {
+    for (int64_t i = 0; i < real; ++i) {
         val[i] = (double)row[col[i]] * unit;
         row[col[i]] = 0;
     }
