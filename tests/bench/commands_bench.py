@@ -183,7 +183,7 @@ with tempfile.TemporaryDirectory() as work:
         report(f"whole command: text of {tokens} tokens to matrix, window 10, {form}", ours("cooc", "--corpus", "text.txt", "--objective", objective, "--context", "each:10", "--tokenizer", "whitespace", "--vocab", "all"),
                {"GloVe's own vocab_count and cooccur": glove(symmetric, True), "GloVe's own cooccur, its vocabulary given": glove(symmetric, False)}, "all words; ours builds its vocabulary too",
                lambda name: 10 if "vocab_count" in name else math.nan,
-               "a third of our time is reading the text, and a fifth the file and its digest; where a host has reclaimed free memory, first touches are two fifths")
+               "slower where a host has reclaimed free memory")
     shutil.rmtree("result")
     os.remove("text.txt")
 
