@@ -1,7 +1,7 @@
 /* The trained side of QWEM: word vectors from the random start of the flow, by the four trainings of
  * qwem_train.h, against the claims of the paper.
  *
- *   qwem-trained-order     modes have half of lambda_k in the order of lambda_k, where all pairs have the same weight
+ *   qwem-trained-order     modes have half of lambda_k in the order of lambda_k; equal weights
  *   qwem-weighted-order    the same with the weights of word2vec
  *   qwem-trained-time      their half times are those of the closed form from the same start
  *   qwem-trained-solution  at the end W W^T is sum_(k<=d) lambda_k v_k v_k^T

@@ -43,7 +43,8 @@ SECONDARY = {"text": ("sampled-spectral-contexts", "sampled-spectral-tokens", "s
                       "untrained-probe", "untrained-finetune", "eval_loss"),
              "synthetic": ("sampled-spectral-contexts", "sampled-spectral-tokens", "bound8", "align-words", "align-states",
                            "context-tokens", "kappa", "sigma2", "tail8", "untrained-probe", "untrained-finetune", "eval_loss")}
-OUTCOMES = {"text": [f"{how}-{corpus}" for how in ("probe", "finetune") for corpus in ("wordnet", "bible-kjv", "foldoc", "manpages")],
+OUTCOMES = {"text": [f"{how}-{corpus}" for how in ("probe", "finetune") for corpus in ("wordnet", "bible-kjv", "foldoc", "manpages")] +
+            ["eval_loss"],
             "synthetic": ["probe", "finetune"]}
 COLUMNS = ("run", "language", "family", "predictor", "outcome", "given", "objects", "r", "r_low", "r_high", "rho", "rho_low",
            "rho_high", "p", "p_adjusted", "above_untrained", "kind_low", "kind_high", "pair_low", "pair_high", "detectable")
@@ -247,6 +248,8 @@ def test_run(entries, run, kind, draws, rng):
     alone, most = max_t(np.column_stack(list(x.values())), np.column_stack(list(y.values())), given, draws, rng)
     for i, predictor in enumerate(x):
         for j, outcome in enumerate(y):
+            if predictor == outcome:  # held-out loss is both
+                continue
             yield dict(describe(entries, predictor, outcome, given), family="secondary", predictor=predictor, outcome=outcome,
                        given=held, p=alone[i, j], p_adjusted=most[i, j])
 

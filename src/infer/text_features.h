@@ -28,9 +28,9 @@ cs_status cs_document_features(cs_model *model, const cs_corpus *corpus,
 cs_status cs_patch_features(cs_model *model, const cs_corpus *corpus,
                             const cs_hidden_options *options, float **out) CS_MUST_CHECK;
 
-/* out: cs_hidden_planes(options) matrices of texts->count rows in fresh memory, one after the other. `keep`
- * of the options is not used, pooling must be set. A text without tokens is read as the unknown
- * token. CS_ERR_INPUT names such a text if there is no unknown token; other errors as
+/* out: cs_hidden_planes(options) matrices of texts->count rows in fresh memory, one after the other.
+ * `keep` of the options is not used, pooling must be set. A text without tokens is read as the
+ * unknown token. CS_ERR_INPUT names such a text if there is no unknown token; other errors as
  * cs_hidden_states. */
 cs_status cs_text_features(cs_model *model, const cs_tokenizer *tokenizer,
                            const cs_labelled_text *texts, const cs_hidden_options *options,
