@@ -357,40 +357,75 @@ cs_claim_verdict cs_claim_of_statement(const char *found, bool printed)
                                                 : CS_CLAIM_FALSE;
 }
 
-static void take_verdict(const json_t *s, cs_study_claim *c)
+int cs_claim_badness(cs_claim_verdict verdict)
 {
-    size_t i;
+    static const cs_claim_verdict from_best[] = {CS_CLAIM_HOLDS,        CS_CLAIM_VACUOUS,
+                                                 CS_CLAIM_NOT_TESTED,   CS_CLAIM_NOT_SPECIFIED,
+                                                 CS_CLAIM_UNDETERMINED, CS_CLAIM_FALSE_AS_PRINTED,
+                                                 CS_CLAIM_FALSE};
+    int i = 0;
+    while (from_best[i] != verdict)
+        ++i;
+    return i;
+}
+
+/* The verdict of one seed, into the claim if it is worse than those before. */
+static void take_verdict(const cs_claim_audit *audit, cs_study_claim *c)
+{
+    cs_claim_verdict verdict = cs_claim_of_statement(audit->found, c->printed);
+    const char *why = verdict == CS_CLAIM_NOT_SPECIFIED ? "the paper does not state its constants"
+                                                        : "the verdict of cospec verify";
+    if (verdict == CS_CLAIM_HOLDS && c->printed && !audit->assumed) {
+        verdict = CS_CLAIM_NOT_TESTED;
+        why = "it holds where its assumptions do not";
+    }
+    if (c->why && cs_claim_badness(verdict) <= cs_claim_badness(c->verdict)) return;
+    c->verdict = verdict;
+    c->why = why;
+}
+
+static cs_status read_audit(const cs_study *study, char *const word[3], const char *seed, bool each,
+                            cs_study_claim *c)
+{
+    cs_claim_audit *audit = &c->audit[c->audits++];
+    CS_AUTO_FREE char *step = NULL;
+    const json_t *s = NULL;
+    json_auto_t *json = NULL;
     json_t *assumption;
-    c->assumed = true;
+    size_t i;
+    *audit = (cs_claim_audit){.seed = each ? cs_strdup(seed) : NULL, .assumed = true};
+    cs_status status =
+        each && !audit->seed ? CS_ERR_MEMORY : cs_study_put(word[0], '#', seed, &step);
+    if (status == CS_OK) status = cs_study_statement(study, step, word[1], word[2], &json, &s);
+    if (status != CS_OK) return status;
+    audit->found = cs_strdup(cs_json_string(s, "verdict"));
+    if (!audit->found) return CS_ERR_MEMORY;
     json_array_foreach(json_object_get(s, "assumptions"), i, assumption)
     {
-        c->assumed = c->assumed && !json_is_false(json_object_get(assumption, "holds"));
+        audit->assumed = audit->assumed && !json_is_false(json_object_get(assumption, "holds"));
     }
     c->printed = strcmp(cs_json_string(s, "form"), "printed") == 0;
-    c->verdict = cs_claim_of_statement(c->found, c->printed);
-    c->why = c->verdict == CS_CLAIM_NOT_SPECIFIED ? "the paper does not state its constants"
-                                                  : "the verdict of cospec verify";
-    if (c->verdict == CS_CLAIM_HOLDS && c->printed && !c->assumed) {
-        c->verdict = CS_CLAIM_NOT_TESTED;
-        c->why = "it holds where its assumptions do not";
-    }
+    take_verdict(audit, c);
+    return CS_OK;
 }
 
 static cs_status measure_statement(const cs_study *study, cs_study_claim *c)
 {
-    CS_AUTO_FREE char *words = cs_strdup(c->statement);
-    char *word[MOST_WORDS];
-    const json_t *s = NULL;
-    json_auto_t *json = NULL;
+    CS_AUTO_FREE char *words = cs_strdup(c->statement), *seeds = NULL;
+    char *word[MOST_WORDS], *seed[CS_CLAIM_RUNS];
+    int count = 0;
     cs_status status = words ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && cs_study_words(words, MOST_WORDS, word) != 3)
         status = cs_fail(CS_ERR_INPUT, "expected statement STEP ID FORM, got \"%s\"", c->statement);
-    if (status == CS_OK) status = cs_study_statement(study, word[0], word[1], word[2], &json, &s);
+    if (status == CS_OK)
+        status = cs_study_seeds(study, word[0], CS_CLAIM_RUNS, &seeds, seed, &count);
     if (status == CS_OK) {
-        c->found = cs_strdup(cs_json_string(s, "verdict"));
-        status = c->found ? CS_OK : CS_ERR_MEMORY;
+        c->audit = cs_calloc(count, sizeof *c->audit);
+        status = c->audit ? CS_OK : CS_ERR_MEMORY;
     }
-    if (status == CS_OK) take_verdict(s, c);
+    const bool each = strchr(c->statement, '#') != NULL;
+    for (int i = 0; i < count && status == CS_OK; ++i)
+        status = read_audit(study, word, seed[i], each, c);
     return status;
 }
 

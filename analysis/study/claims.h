@@ -76,6 +76,7 @@
  * Of a statement, as `cospec verify` reports it: holds (PASS), holds, but vacuous (VACUOUS), false
  * as printed (FAIL), undetermined (INCONCLUSIVE), not specified (UNSPECIFIED: the paper leaves a
  * constant open), and not tested (the PASS of a printed statement one of whose assumptions fails).
+ * Of several seeds the worst verdict counts.
  *
  * A claim over budgets takes the verdict of its largest budget, which sees most training. One about
  * every budget ("everywhere") is reproduced or opposite where all budgets are, and `not reproduced
@@ -198,6 +199,13 @@ typedef struct {
     cs_claim_verdict verdict;
 } cs_claim_point;
 
+/* The verdict of `cospec verify` on a statement, in the step of one seed. */
+typedef struct {
+    char *seed; /* NULL: the step has none */
+    char *found;
+    bool assumed; /* the assumptions hold */
+} cs_claim_audit;
+
 typedef struct {
     const char *name, *source, *says, *scope;
     const char *setting; /* its scale in words; if it names none, that of the study */
@@ -212,17 +220,17 @@ typedef struct {
     const char *family;    /* its source, if it names none */
     const char *not_at;    /* NULL: no such scale */
     const char *untested;  /* reason why the study cannot decide it; NULL: it can */
-    const char *statement; /* STEP ID FORM; NULL: two sides */
+    const char *statement; /* STEP ID FORM, where STEP may have a '#'; NULL: two sides */
     int64_t points;        /* one for each budget, from small to large; 0 for a statement */
     cs_claim_point *point;
     /* measured */
     int64_t family_size; /* comparisons of its family that have a p-value */
-    char *found;         /* of a statement: its verdict */
-    bool printed;        /* of a statement: its form is that of the paper */
-    bool assumed;        /* of a statement: its assumptions hold */
-    bool underpowered;   /* the scale is not_at */
-    char *course;        /* over budgets: the verdicts; NULL: without budgets */
-    const char *why;     /* a few words */
+    int64_t audits;      /* of a statement: one for each seed */
+    cs_claim_audit *audit;
+    bool printed;      /* of a statement: its form is that of the paper */
+    bool underpowered; /* the scale is not_at */
+    char *course;      /* over budgets: the verdicts; NULL: without budgets */
+    const char *why;   /* a few words */
     cs_claim_verdict verdict;
 } cs_study_claim;
 
@@ -281,6 +289,9 @@ cs_status cs_claims_decide(cs_claims *claims) CS_MUST_CHECK;
 
 /* The verdict on a statement, printed or corrected, for which `cospec verify` found "PASS", ... */
 cs_claim_verdict cs_claim_of_statement(const char *found, bool printed);
+
+/* How bad the verdict on a statement is, from 0 on: of several cases the worst counts. */
+int cs_claim_badness(cs_claim_verdict verdict);
 
 /* M: a difference below it is equivalent to none; 0: not specified. */
 double cs_claim_within(const cs_claim_point *point);

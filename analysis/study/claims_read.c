@@ -31,7 +31,9 @@ void cs_claims_free(cs_claims *claims)
             }
             CS_FREE_FIELDS(point, need, budget, unmet);
         }
-        CS_FREE_FIELDS(c, point, found, course);
+        for (int64_t a = 0; a < c->audits; ++a)
+            CS_FREE_FIELDS(&c->audit[a], seed, found);
+        CS_FREE_FIELDS(c, point, audit, course);
     }
     cs_free(claims->claim);
     *claims = (cs_claims){0};
@@ -47,24 +49,31 @@ static cs_status read_freedom(const json_t *value, double *out)
                            : cs_fail(CS_ERR_INPUT, "df is neither a number from 1 on nor \"inf\"");
 }
 
-/* The step of a file, or those of its seeds, and whether it is about a trained model. */
-static cs_status check_file(cs_study *study, cs_claim_side *side)
+/* Marks the step of a file or of a statement, or those of its seeds, as read by a claim. */
+static cs_status claim_steps(cs_study *study, const char *text, bool file, const cs_step **step)
 {
     CS_AUTO_FREE char *seeds = NULL;
     char *word[CS_STEP_WORDS];
     int count = 0;
-    cs_status status = cs_study_seeds(study, side->file, CS_STEP_WORDS, &seeds, word, &count);
+    cs_status status = cs_study_seeds(study, text, CS_STEP_WORDS, &seeds, word, &count);
     if (status == CS_OK && count == 0)
-        status = cs_fail(CS_ERR_INPUT, "no variable seeds is defined for the # in %s", side->file);
+        status = cs_fail(CS_ERR_INPUT, "no variable seeds is defined for the # in %s", text);
     for (int i = 0; i < count && status == CS_OK; ++i) {
         CS_AUTO_FREE char *own = NULL;
-        const cs_step *step = NULL;
-        status = cs_study_put(side->file, '#', word[i], &own);
-        if (status == CS_OK) status = cs_study_file(study, own, NULL);
-        if (status == CS_OK) status = cs_study_step(study, own, &step);
-        side->trained = status == CS_OK && step->trained;
-        if (status == CS_OK) study->step[step - study->step].claimed = true;
+        status = cs_study_put(text, '#', word[i], &own);
+        if (status == CS_OK && file) status = cs_study_file(study, own, NULL);
+        if (status == CS_OK) status = cs_study_step(study, own, step);
+        if (status == CS_OK) study->step[*step - study->step].claimed = true;
     }
+    return status;
+}
+
+/* The step of a file, and whether it is about a trained model. */
+static cs_status check_file(cs_study *study, cs_claim_side *side)
+{
+    const cs_step *step = NULL;
+    cs_status status = claim_steps(study, side->file, true, &step);
+    side->trained = status == CS_OK && step->trained;
     return status;
 }
 
@@ -292,9 +301,8 @@ static cs_status read_claim(cs_study *study, json_t *json, cs_study_claim *c)
     }
     if (c->statement) {
         const cs_step *step = NULL;
-        status = cs_study_step(study, c->statement, &step);
-        if (status == CS_OK) study->step[step - study->step].claimed = true;
-        return status;
+        CS_AUTO_FREE char *name = cs_format("%.*s", (int)strcspn(c->statement, " "), c->statement);
+        return name ? claim_steps(study, name, false, &step) : CS_ERR_MEMORY;
     }
     c->no_need = json_string_value(needs);
     w.left = left;

@@ -221,9 +221,12 @@ static cs_status put_claim(value_table *t, const cs_study_claim *c)
     if (c->statement) {
         row.kind = "audit";
         row.label = c->statement;
-        row.audit = c->found;
-        row.value = c->assumed;
-        put_row(t->out, &row);
+        for (int64_t a = 0; a < c->audits; ++a) {
+            row.seed = c->audit[a].seed;
+            row.audit = c->audit[a].found;
+            row.value = c->audit[a].assumed;
+            put_row(t->out, &row);
+        }
         return CS_OK;
     }
     row.source = c->source;

@@ -48,6 +48,21 @@ static void record_test(cs_item *row, const cs_claim_point *p)
     cs_item_real(row, "p_small", p->small);
 }
 
+/* The verdicts of `cospec verify`, seed by seed. */
+static cs_status record_audits(cs_item *row, const cs_study_claim *c)
+{
+    CS_AUTO_FREE char *found = cs_strdup("");
+    for (int64_t a = 0; a < c->audits && found; ++a) {
+        char *longer = cs_format("%s%s%s", found, a > 0 ? " " : "", c->audit[a].found);
+        cs_free(found);
+        found = longer;
+    }
+    if (!found) return CS_ERR_MEMORY;
+    cs_item_text(row, "right", found);
+    if (c->audits > 1) cs_item_int(row, "seeds", c->audits);
+    return CS_OK;
+}
+
 static cs_status record_claim(cs_item *row, const cs_study_claim *c, const cs_claims *claims)
 {
     const cs_claim_point *p = cs_claim_last(c);
@@ -55,10 +70,8 @@ static cs_status record_claim(cs_item *row, const cs_study_claim *c, const cs_cl
     CS_ITEM_FIELDS(row, c, source, says, why, scope);
     record_verdict(row, c->verdict, p, claims->exploratory);
     cs_item_text(row, "left", c->statement ? c->statement : p->sides.left.label);
-    cs_item_text(row, "right", c->statement ? c->found : p->sides.right.label);
-    if (!p) {
-        return CS_OK;
-    }
+    if (!p) return record_audits(row, c);
+    cs_item_text(row, "right", p->sides.right.label);
     cs_item_real(row, "left_value", p->sides.left.value);
     cs_item_real(row, "left_se", p->sides.left.se);
     cs_item_text(row, "want", p->sides.want);

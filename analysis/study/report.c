@@ -454,15 +454,22 @@ static cs_status directive(cs_report *r, char *text)
 }
 
 /* Where the text after {{if PREFIX}} goes on: behind it where the study has a step whose name begins so,
- * else behind its {{end}}. */
+ * else behind its {{end}}. Both may hold others within. */
 static char *choose(const cs_report *r, const char *prefix, char *text)
 {
-    static const char end[] = "{{end}}";
-    char *close = strstr(text, end);
+    static const char begin[] = "{{if ", end[] = "{{end}}";
     for (int64_t i = 0; i < r->study->steps; ++i) {
         if (strncmp(r->study->step[i].name, prefix, strlen(prefix)) == 0) return text;
     }
-    return close ? close + strlen(end) : text + strlen(text);
+    int64_t depth = 1;
+    while (depth > 0) {
+        char *close = strstr(text, end), *inner = strstr(text, begin);
+        if (!close) return text + strlen(text);
+        const bool opens = inner && inner < close;
+        depth += opens ? 1 : -1;
+        text = opens ? inner + strlen(begin) : close + strlen(end);
+    }
+    return text;
 }
 
 /* Copies the template, replacing each {{...}}. */

@@ -251,7 +251,8 @@ cs_status cs_put_claim(cs_report *r)
         }
         return status;
     }
-    return cs_fail(CS_ERR_INPUT, "claim %s is not measured", r->word[1]);
+    cs_html_put(r->out, "<em>not chosen</em>"); /* --claims left it out */
+    return CS_OK;
 }
 
 /* --- tables --- */
@@ -371,6 +372,7 @@ static cs_status put_row(const cs_report *r, const table *t, const cs_study_clai
         status = put_sides(r, last, !c->paper);
     } else {
         cs_html_put(r->out, "%", c->printed ? "as printed" : "as corrected");
+        if (c->audits > 1) (void)fprintf(r->out, ", the worst of %lld seeds", (long long)c->audits);
     }
     cs_html_put(r->out, "</td><td>");
     if (t->compared) {

@@ -23,18 +23,6 @@ typedef struct {
     double margin; /* NaN: none has one */
 } cases;
 
-/* How bad a verdict is: that of a statement is the worst of its cases. */
-static int badness(cs_claim_verdict verdict)
-{
-    static const cs_claim_verdict from_best[] = {
-        CS_CLAIM_HOLDS,        CS_CLAIM_VACUOUS,          CS_CLAIM_NOT_SPECIFIED,
-        CS_CLAIM_UNDETERMINED, CS_CLAIM_FALSE_AS_PRINTED, CS_CLAIM_FALSE};
-    int i = 0;
-    while (from_best[i] != verdict)
-        ++i;
-    return i;
-}
-
 static cs_claim_verdict verdict_of(const json_t *s)
 {
     return cs_claim_of_statement(cs_json_string(s, "verdict"),
@@ -46,7 +34,7 @@ static void count_case(const json_t *s, cases *c)
     const cs_claim_verdict verdict = verdict_of(s);
     const json_t *number = json_object_get(s, "margin");
     const double margin = json_is_number(number) ? json_number_value(number) : (double)NAN;
-    if (c->cases++ == 0 || badness(verdict) > badness(c->verdict)) {
+    if (c->cases++ == 0 || cs_claim_badness(verdict) > cs_claim_badness(c->verdict)) {
         c->verdict = verdict;
         c->worst = 0;
         c->margin = margin;

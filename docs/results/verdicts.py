@@ -38,6 +38,7 @@ SIGNS = REPRODUCED, OPPOSITE, NOT_REPRODUCED
 # The words for statements of theorems.
 HOLDS, VACUOUS, FALSE_AS_PRINTED, FALSE, NOT_SPECIFIED = (
     "holds", "holds, but vacuous", "false as printed", "false", "not specified")
+FROM_BEST = HOLDS, VACUOUS, NOT_TESTED, NOT_SPECIFIED, UNDETERMINED, FALSE_AS_PRINTED, FALSE
 # The words of studies that compare what nobody has made a claim about (cospec compare).
 EXPLORATORY = {"significant": REPRODUCED, "significant the other way": OPPOSITE}
 
@@ -526,7 +527,7 @@ class Claim:
         self.name, self.source, self.family, self.points = name, row["source"], row["family"], {}
         self.everywhere, self.underpowered = row["everywhere"] == "1", row["underpowered"] == "1"
         self.untested = row["untested"] == "1"
-        self.audit, self.statement, self.family_size = None, row["label"], 0
+        self.audits, self.statement, self.family_size = [], row["label"], 0
 
     def conclude(self):
         """Over budgets: the verdict of the largest one; a claim about every budget needs all of them."""
@@ -546,18 +547,19 @@ class Claim:
         return max(p.small if self.verdict == EQUIVALENT else p.adjusted for p in points if p.verdict == self.verdict)
 
     def of_audit(self, row):
-        """The verdict on a statement of a theorem: that of `cospec verify`, in words."""
+        """The verdict on a statement of a theorem: that of `cospec verify`, in words; of several seeds the worst."""
         printed, assumed = row["label"].split()[2] == "printed", row["value"] == "1"
-        self.audit = row["audit"]
-        self.verdict = {"FAIL": FALSE_AS_PRINTED if printed else FALSE, "INCONCLUSIVE": UNDETERMINED, "VACUOUS": VACUOUS,
-                        "PASS": HOLDS if assumed or not printed else NOT_TESTED}.get(self.audit, NOT_SPECIFIED)
+        verdict = {"FAIL": FALSE_AS_PRINTED if printed else FALSE, "INCONCLUSIVE": UNDETERMINED, "VACUOUS": VACUOUS,
+                   "PASS": HOLDS if assumed or not printed else NOT_TESTED}.get(row["audit"], NOT_SPECIFIED)
+        self.verdict = max(verdict, self.verdict, key=FROM_BEST.index) if self.audits else verdict
+        self.audits.append(row["audit"])
 
     def at(self, verdict):
         return ", ".join(p.budget for p in self.points.values() if p.budget and p.verdict == verdict)
 
     def row(self):
-        if self.audit:
-            return {"claim": self.name, "left": self.statement, "right": self.audit, "verdict": self.verdict}
+        if self.audits:
+            return {"claim": self.name, "left": self.statement, "right": " ".join(self.audits), "verdict": self.verdict}
         p = list(self.points.values())[-1]
         left, right = p.sides.left.mean, p.sides.right.mean
         return {"claim": self.name, "left": p.sides.left.label, "left_value": left.value, "left_se": left.se,

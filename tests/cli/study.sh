@@ -166,6 +166,12 @@ test_scales_and_claims() {
     study s.json "$steps" "$scaled, \"claims\": {\"u\": {\"source\": \"S\", \"says\": \"-\", \"statement\": \"whole 3.1 printed\", \"scope\": \"-\"}}"
     exits 0 "$COSPEC" $run -o r --resume --force && grep -q '^u,.*,"holds, but vacuous",the verdict of cospec verify' r/claims.csv && grep -q 'data-label="audit">as printed</td><td data-label="verdict"><b class="v mixed">&#10003; holds, but vacuous<' r/report.html &&
         ! grep -q 'difference (95' r/report.html || { fail "$(cat err r/claims.csv r/report.html)"; return 1; }
+    # of several seeds the worst verdict counts, and all are listed
+    study s.json '"whole-#": "verify 3.1 --seed #"' '"variables": {"seeds": "1 2", "length": "4"}, "claims": {"u": {"source": "S", "says": "-", "statement": "whole-# 3.1 corrected", "scope": "-"}}'
+    exits 0 "$COSPEC" $run -o two && grep -q '^u,.*,PASS PASS,,,2,.*,holds,the verdict of cospec verify' two/claims.csv || { fail "$(cat err two/claims.csv)"; return 1; }
+    edited two/whole-1; sed -i 's/"verdict": "PASS"/"verdict": "INCONCLUSIVE"/' two/whole-1/statements.json
+    exits 0 "$COSPEC" $run -o two --resume --force && grep -q '^u,.*,INCONCLUSIVE PASS,,,2,.*,undetermined,the verdict of cospec verify' two/claims.csv && grep -q '>as corrected, the worst of 2 seeds<' two/report.html &&
+        [ "$(grep -c '^audit,u,.*,1,,,1,,,INCONCLUSIVE$\|^audit,u,.*,2,,,1,,,PASS$' two/values.csv)" = 2 ] || { fail "$(cat err two/claims.csv)"; return 1; }
     cp good s.json
     # what a claim needs (its two sides agree): met, not by the sign, not beyond the error, a second one not; the reason in words
     wide='{"label": "ones of ar", "file": "ar/toy.csv", '$where', "se": "sigma"}' three='{"label": "three", "file": "ar-3/toy.csv", '$where', "exact": true}'
