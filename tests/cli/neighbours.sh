@@ -18,6 +18,9 @@ test_smoke() {
     # the claims of one theory alone, with their part of the report
     exits 0 "$COSPEC" reproduce --steps "$root/plots/neighbours.json" --template "$root/plots/neighbours.html" --scale smoke --claims ORDER,NTP-orthants -o some -q || return 1
     [ "$(wc -l < some/claims.csv)" = 16 ] && ! grep -q '<h2 id="phases">' some/report.html && grep -q '^<h2 id="order">' some/report.html || { fail "$(wc -l < some/claims.csv) lines for 15 claims"; return 1; }
+    # a part of a theory: sentences about other claims say so, and an {{if}} within another does not end it
+    exits 0 "$COSPEC" reproduce --steps "$root/plots/neighbours.json" --template "$root/plots/neighbours.html" --scale smoke --claims PHASES-two-ar,R2MAE-ridge -o part -q || return 1
+    grep -q 'over pretraining.*<em>not chosen</em>' part/report.html && ! grep -q '<h2 id="order">\|{{' part/report.html && grep -q '<p>Autoregressive:</p>' part/report.html && ! grep -q '<p>Hybrid:</p>' part/report.html || { fail "the report of a part"; return 1; }
     ! grep -q '{{' r/report.html && grep -q '^R2MAE-ridge,.*,holds,' r/claims.csv && grep -q 'collapse-expansion-compression' r/report.html && grep -q '^<h2 id="order">' r/report.html || fail "the report is not filled"
 }
 
