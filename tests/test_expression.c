@@ -25,6 +25,7 @@ TEST(values_are_those_of_the_formula)
         assert_true(value("round(0.15*s)", s) == round(0.15 * s));
         assert_true(value("floor(s/2) + ceil(s/2)", s) == floor(s / 2) + ceil(s / 2));
         assert_true(value("sqrt(s)*log(s)/exp(-s)", s) == sqrt(s) * log(s) / exp(-s));
+        assert_true(value("log1p(1e-9/s)", s) == log1p(1e-9 / s));
         assert_true(value("(s-1)^2/s", s) == pow(s - 1, 2) / s);
         assert_true(value("\t2 * ( s )  ", s) == 2 * s);
     }

@@ -26,7 +26,7 @@ static double definition(int form, double a, double p, double q, double n, doubl
     case 6:
         return (a > 0) - d / v;
     case 7:
-        return log(1 + n * a);
+        return log1p(n * a);
     case 8:
         return a - p * q;
     default:

@@ -115,10 +115,13 @@ static cs_status run(cs_args *args)
 }
 
 static const cs_opt angles_options[] = {
-    CS_TEXTS("form", "NAME|EXPRESSION",
-             "Form of both matrices, or, given twice, of the first and of the second: normalised, "
+    {.name = "form",
+     .kind = CS_OPT_TEXT,
+     .argument = "NAME|EXPRESSION",
+     .help = "Form of both matrices, or, given twice, of the first and of the second: normalised, "
              "centred, conditional, ppmi, sppmi:K, qwem, support, log, or an expression "
-             "(docs/explanation/forms.md). Default: normalised."),
+             "(docs/explanation/forms.md). Default: normalised.",
+     .repeated = CS_ALIKE},
     {"k", 'k', CS_OPT_INT, "K", "32", 1, 100000, "Dimension of both subspaces.", false},
     {0},
 };

@@ -145,7 +145,7 @@ const cs_opt cs_group_moments[] = {
 const cs_opt cs_group_form[] = {
     CS_TEXT("form", "NAME|EXPRESSION", NULL,
             "Matrix to decompose: normalised, centred, conditional, ppmi, sppmi:K, qwem, support, "
-            "log, or an expression in a, p, q, n, d and v such as 'log(1 + n*a)' "
+            "log, or an expression in a, p, q, n, d and v such as 'log1p(n*a)' "
             "(docs/explanation/forms.md). Default: normalised."),
     {0},
 };

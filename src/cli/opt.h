@@ -23,6 +23,8 @@ typedef enum {
     CS_OPT_HEADING /* not an option: the title, in `name`, of the options that follow in the group */
 } cs_opt_kind;
 
+enum { CS_ALIKE = 2 };
+
 typedef struct {
     const char *name; /* "max-length"; NULL ends a group */
     char letter;      /* 'k' for -k, 0 for none */
@@ -31,7 +33,7 @@ typedef struct {
     const char *fallback; /* default as text, NULL: unset */
     double low, high;     /* INT, REAL: inclusive range; both 0: any. CS_ABOVE_0, CS_BELOW_1 */
     const char *help;     /* one or two sentences */
-    bool repeated;        /* may be given several times */
+    int repeated;         /* 1: may be given several times; CS_ALIKE: with the same value too */
 } cs_opt;
 
 #define CS_HEADING(title)                                                                          \

@@ -113,7 +113,7 @@ static cs_status give_value(cs_opt_value *v, const char *text)
         return cs_fail(CS_ERR_USAGE, "%s is given twice ('%s' and '%s')", v->said, v->text.text[0],
                        text);
     }
-    for (int i = 0; v->given && i < v->text.count; ++i) {
+    for (int i = 0; v->given && v->opt->repeated != CS_ALIKE && i < v->text.count; ++i) {
         if (strcmp(v->text.text[i], text) == 0)
             return cs_fail(CS_ERR_USAGE, "%s %s is given twice", v->said, text);
     }
@@ -510,7 +510,7 @@ static void add_option(void *ctx, const cs_opt *o, const char *heading)
     json_t *option =
         json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:s, s:b, s:s?}", "name", o->name, "letter", letter,
                   "kind", kind_name(o->kind), "argument", o->argument, "default", o->fallback,
-                  "help", o->help, "repeated", (int)o->repeated, "heading", heading);
+                  "help", o->help, "repeated", o->repeated != 0, "heading", heading);
     (void)json_array_append_new(to->list, option);
 }
 

@@ -40,7 +40,7 @@ static const cs_matrix_form_kind KINDS[] = {
     {"sppmi", "max(0, log(a/(p*q)) - log(K))", "K", "Levy and Goldberg 2014", false},
     {"qwem", "(a - p*q) / ((a + p*q)/2)", NULL, "Karkada et al. 2025", false},
     {"support", "ceil(a) - d/v", NULL, "Zhao and Thrampoulidis 2025", false},
-    {"log", "log(1 + n*a)", NULL, "log counts, as in latent semantic analysis", false},
+    {"log", "log1p(n*a)", NULL, "log counts, as in latent semantic analysis", false},
 };
 
 struct cs_matrix_form {

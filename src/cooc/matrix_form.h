@@ -39,7 +39,7 @@ typedef struct {
 const cs_matrix_form_kind *cs_matrix_form_kind_at(int i);
 
 /** A form by its name, `sppmi:K` with a positive number, or by an expression in a, p, q, n, d and v
- * such as `log(1 + n*a)`.
+ * such as `log1p(n*a)`.
  *
  * \param text its name or its expression
  * \param out receives the form

@@ -15,8 +15,9 @@
 
 /* min and max are binary operators in the end. */
 static const char *const NAMES[] = {"min",  "max", "round", "floor", "ceil",
-                                    "sqrt", "log", "exp",   NULL};
-static double (*const FUNCTIONS[])(double) = {NULL, NULL, round, floor, ceil, sqrt, log, exp};
+                                    "sqrt", "log", "log1p", "exp",   NULL};
+static double (*const FUNCTIONS[])(double) = {NULL, NULL, round, floor, ceil,
+                                              sqrt, log,  log1p, exp};
 
 typedef struct {
     /* '0': value, 'v': variable, 'f': function; else operator, '<' min, '>' max */
@@ -116,7 +117,7 @@ static cs_status name(parser *p)
     char word[16], what[128], names[64] = "";
     size_t n = 0;
     cs_hint hint = {0};
-    while (isalpha((unsigned char)p->at[n])) {
+    while (isalnum((unsigned char)p->at[n])) {
         ++n;
     }
     (void)snprintf(word, sizeof word, "%.*s", (int)n, p->at);

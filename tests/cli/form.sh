@@ -77,6 +77,7 @@ test_inspect_and_angles() {
     exits 0 "$COSPEC" angles words words -k 3 --form centred --json && near "$(number mean_squared_cosine out)" 1 1e-12 || return 1
     exits 0 "$COSPEC" angles words words -k 3 --form centred --form support --json && grep -q 'different forms: centred and support' err &&
         [ "$(grep -c '"matrix_form"' out)" = 2 ] || { fail "${why:-$(cat err)}"; return 1; }
+    exits 0 "$COSPEC" angles words words -k 3 --form support --form support && ! grep -q 'different forms' err || { fail "one form for each: $(cat err)"; return 1; }
     refuses 2 '--form was given 3 times' "$COSPEC" angles words words --form log --form ppmi --form qwem
 }
 

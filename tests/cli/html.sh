@@ -97,8 +97,9 @@ test_no_text_of_a_corpus_runs() {
     hostile m && exits 0 "$COSPEC" inspect m --against other --html p.html --dimensions 6 --top 30 -q || return 1
     in_page p.html "
         set('query', '\x3c/script>\x3cimg'); set('number', 2);
-        return [d.title, d.images.length, at('item').querySelector('bdi').textContent.length, fits(), /a.u202eb/.test(d.body.textContent), /[\u202e\u0007]/.test(d.body.textContent)].join('|');" > found
-    grep -q '^cospec: spectrum of a matrix|0|[1-9][0-9]*|fits|true|false$' found || fail "$(cat found) $(tail -1 err)"
+        var shown = at('item').querySelector('bdi').textContent.length; set('query', 'no such text');
+        return [d.title, d.images.length, shown, at('item').children.length, fits(), /a.u202eb/.test(d.body.textContent), /[\u202e\u0007]/.test(d.body.textContent)].join('|');" > found
+    grep -q '^cospec: spectrum of a matrix|0|[1-9][0-9]*|0|fits|true|false$' found || fail "$(cat found) $(tail -1 err)"
 }
 
 # Closed forms of the page against those of the program, and against the moments of the matrix that it draws.
