@@ -244,7 +244,7 @@ def test_run(entries, run, kind, draws, rng):
         tests += [(p, length, "context-tokens", "length") for p in predictors]
     for predictor, fixed, name, family in tests:
         yield from own_tests(entries, predictor, fixed, name, family, outcomes, draws, rng)
-    if kind == "text":
+    if kind == "text" and np.isfinite(length).all():
         yield from test_corpora(entries, run, given, held, draws)
     x, y = varied(entries, SECONDARY[kind]), varied(entries, OUTCOMES[kind])
     if not x or not y:
@@ -261,7 +261,7 @@ def test_run(entries, run, kind, draws, rng):
 def test_corpora(entries, run, given, held, draws):
     """Rows of the primary predictors for outcomes that were not primary, and of the length given the matrix."""
     rng = np.random.default_rng((45, "ab".index(run)))  # its own, so the planned tests keep their draws
-    outcomes = [o for o in OUTCOMES["text"] if o != "eval_loss" and not o.endswith("wordnet")]
+    outcomes = list(varied(entries, [o for o in OUTCOMES["text"] if o != "eval_loss" and not o.endswith("wordnet")]))
     length, matrix = column(entries, "context-tokens"), column(entries, "sum4")
     tests = [("share", None, "", outcomes)] * (run == "a")
     tests += [(p, given, held, outcomes) for p in PRIMARY["text"][0]]
@@ -343,7 +343,7 @@ def tests(rows, draws):
                     yield dict(row, run=run, language=language)
         measured = runs_of(rows, language, "c")
         if measured:
-            others = [o for o in OUTCOMES[kind] if o not in (*PRIMARY[kind][1], "eval_loss")]
+            others = [o for o in OUTCOMES[kind] if o not in (*PRIMARY[kind][1], "eval_loss") and all(o in v for v in measured.values())]
             for family, outcomes in (("primary", PRIMARY[kind][1]), ("corpora", others)):
                 found = list(test_kept(measured, natural, outcomes, draws, rng))
                 for row, p in zip(found, holm([row["p"] for row in found])):
