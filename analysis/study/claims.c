@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/study/lookup_private.h"
+#include "analysis/study/statements_private.h"
 #include "base/auto.h"
 #include "io/json.h"
 
@@ -347,41 +348,16 @@ cs_status cs_claims_decide(cs_claims *claims)
     return status;
 }
 
-cs_claim_verdict cs_claim_of_statement(const char *found, bool printed)
-{
-    return strcmp(found, "PASS") == 0           ? CS_CLAIM_HOLDS
-           : strcmp(found, "VACUOUS") == 0      ? CS_CLAIM_VACUOUS
-           : strcmp(found, "INCONCLUSIVE") == 0 ? CS_CLAIM_UNDETERMINED
-           : strcmp(found, "FAIL") != 0         ? CS_CLAIM_NOT_SPECIFIED
-           : printed                            ? CS_CLAIM_FALSE_AS_PRINTED
-                                                : CS_CLAIM_FALSE;
-}
-
-int cs_claim_badness(cs_claim_verdict verdict)
-{
-    static const cs_claim_verdict from_best[] = {CS_CLAIM_HOLDS,        CS_CLAIM_VACUOUS,
-                                                 CS_CLAIM_NOT_TESTED,   CS_CLAIM_NOT_SPECIFIED,
-                                                 CS_CLAIM_UNDETERMINED, CS_CLAIM_FALSE_AS_PRINTED,
-                                                 CS_CLAIM_FALSE};
-    int i = 0;
-    while (from_best[i] != verdict)
-        ++i;
-    return i;
-}
-
 /* The verdict of one seed, into the claim if it is worse than those before. */
 static void take_verdict(const cs_claim_audit *audit, cs_study_claim *c)
 {
-    cs_claim_verdict verdict = cs_claim_of_statement(audit->found, c->printed);
-    const char *why = verdict == CS_CLAIM_NOT_SPECIFIED ? "the paper does not state its constants"
-                                                        : "the verdict of cospec verify";
-    if (verdict == CS_CLAIM_HOLDS && c->printed && !audit->assumed) {
-        verdict = CS_CLAIM_NOT_TESTED;
-        why = "it holds where its assumptions do not";
-    }
+    const cs_claim_verdict verdict =
+        cs_claim_of_statement(audit->found, c->printed, audit->assumed);
     if (c->why && cs_claim_badness(verdict) <= cs_claim_badness(c->verdict)) return;
     c->verdict = verdict;
-    c->why = why;
+    c->why = verdict == CS_CLAIM_NOT_SPECIFIED ? "the paper does not state its constants"
+             : verdict == CS_CLAIM_NOT_TESTED  ? "it holds where its assumptions do not"
+                                               : "the verdict of cospec verify";
 }
 
 static cs_status read_audit(const cs_study *study, char *const word[3], const char *seed, bool each,
@@ -391,19 +367,14 @@ static cs_status read_audit(const cs_study *study, char *const word[3], const ch
     CS_AUTO_FREE char *step = NULL;
     const json_t *s = NULL;
     json_auto_t *json = NULL;
-    json_t *assumption;
-    size_t i;
-    *audit = (cs_claim_audit){.seed = each ? cs_strdup(seed) : NULL, .assumed = true};
+    *audit = (cs_claim_audit){.seed = each ? cs_strdup(seed) : NULL};
     cs_status status =
         each && !audit->seed ? CS_ERR_MEMORY : cs_study_put(word[0], '#', seed, &step);
     if (status == CS_OK) status = cs_study_statement(study, step, word[1], word[2], &json, &s);
     if (status != CS_OK) return status;
     audit->found = cs_strdup(cs_json_string(s, "verdict"));
     if (!audit->found) return CS_ERR_MEMORY;
-    json_array_foreach(json_object_get(s, "assumptions"), i, assumption)
-    {
-        audit->assumed = audit->assumed && !json_is_false(json_object_get(assumption, "holds"));
-    }
+    audit->assumed = cs_study_assumed(s);
     c->printed = strcmp(cs_json_string(s, "form"), "printed") == 0;
     take_verdict(audit, c);
     return CS_OK;

@@ -287,12 +287,6 @@ cs_status cs_claims_measure(const cs_study *study, cs_claims *claims) CS_MUST_CH
 /* Decides claims whose sides are measured, family by family. CS_ERR_MEMORY is all that can fail. */
 cs_status cs_claims_decide(cs_claims *claims) CS_MUST_CHECK;
 
-/* The verdict on a statement, printed or corrected, for which `cospec verify` found "PASS", ... */
-cs_claim_verdict cs_claim_of_statement(const char *found, bool printed);
-
-/* How bad the verdict on a statement is, from 0 on: of several cases the worst counts. */
-int cs_claim_badness(cs_claim_verdict verdict);
-
 /* M: a difference below it is equivalent to none; 0: not specified. */
 double cs_claim_within(const cs_claim_point *point);
 

@@ -72,32 +72,6 @@ cs_status cs_study_seeds(const cs_study *study, const char *file, int most, char
     return CS_OK;
 }
 
-cs_status cs_study_statements(const cs_study *study, const char *step, json_t **file)
-{
-    CS_AUTO_FREE char *name = cs_format("%s/statements.json", step), *path = NULL;
-    cs_status status = name ? cs_study_file(study, name, &path) : CS_ERR_MEMORY;
-    return status == CS_OK ? cs_json_read(path, file) : status;
-}
-
-cs_status cs_study_statement(const cs_study *study, const char *step, const char *id,
-                             const char *form, json_t **file, const json_t **found)
-{
-    size_t i;
-    json_t *s;
-    *found = NULL;
-    cs_status status = cs_study_statements(study, step, file);
-    json_array_foreach(json_object_get(*file, "statements"), i, s)
-    {
-        if (!*found && strcmp(cs_json_string(s, "id"), id) == 0 &&
-            strcmp(cs_json_string(s, "form"), form) == 0) {
-            *found = s;
-        }
-    }
-    return status != CS_OK || *found
-               ? status
-               : cs_fail(CS_ERR_INPUT, "step %s: no %s statement %s", step, form, id);
-}
-
 int cs_study_words(char *text, int most, char **word)
 {
     int count = 0;

@@ -14,12 +14,6 @@ cs_status cs_study_step(const cs_study *study, const char *text, const cs_step *
  * CS_ERR_INPUT for a text of another form, and if the study has no such step. */
 cs_status cs_study_file(const cs_study *study, const char *text, char **out) CS_MUST_CHECK;
 
-/* statements.json of a step, and its statement with an id and form: CS_ERR_INPUT if there is none.
- * *found is part of *file, which belongs to the caller. */
-cs_status cs_study_statements(const cs_study *study, const char *step, json_t **file) CS_MUST_CHECK;
-cs_status cs_study_statement(const cs_study *study, const char *step, const char *id,
-                             const char *form, json_t **file, const json_t **found) CS_MUST_CHECK;
-
 /* Splits a text at spaces; returns the number of words, at most `most`. */
 int cs_study_words(char *text, int most, char **word);
 

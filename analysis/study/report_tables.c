@@ -7,6 +7,7 @@
 #include "analysis/study/figure.h"
 #include "analysis/study/lookup_private.h"
 #include "analysis/study/report_html_private.h"
+#include "analysis/study/statements_private.h"
 #include "base/auto.h"
 #include "io/json.h"
 #include "io/number.h"
@@ -26,7 +27,8 @@ typedef struct {
 static cs_claim_verdict verdict_of(const json_t *s)
 {
     return cs_claim_of_statement(cs_json_string(s, "verdict"),
-                                 strcmp(cs_json_string(s, "form"), "printed") == 0);
+                                 strcmp(cs_json_string(s, "form"), "printed") == 0,
+                                 cs_study_assumed(s));
 }
 
 static void count_case(const json_t *s, cases *c)

@@ -3,18 +3,15 @@
 
     predictors_report.py FOLDER OUT.html
 
-FOLDER holds tests.csv, synthetic-tests.csv (predictors_test.py writes them), text.svg and synthetic.svg. The plans are those of
-plots/predictors.json and plots/predictors-synthetic.json. The page is one file without links to others. The standard library
-suffices.
+FOLDER holds tests.csv, synthetic-tests.csv (predictors_test.py writes them), text.svg and synthetic.svg. The page is one file
+without links to others. The standard library suffices.
 """
 import base64
 import csv
 import html
-import json
 import pathlib
 import sys
 
-PLOTS = pathlib.Path(__file__).resolve().parents[2] / "plots"
 NAMES = {"sum4": "log sum of σ⁴", "share": "log share of predicted tokens", "context-tokens": "log mean tokens in the context",
          "log kept": "log share that is kept", "eval_loss": "held-out loss", "sum4-2000": "log sum of σ⁴, 2,000 words",
          "objective": "the objective", "": "–"}
@@ -82,8 +79,9 @@ def page(folder):
             rows += csv.DictReader(file)
     yield f"<!DOCTYPE html><html lang=\"en\"><meta charset=\"utf-8\"><title>What predicts classification</title><style>{STYLE}</style>"
     yield "<h1>What predicts classification</h1><p>Does the co-occurrence matrix of an objective predict how well a trained model "
-    yield "classifies, or the number of tokens that the objective predicts? This report has the tests. The page README.md beside it says "
-    yield "what they show, and where they do not apply.</p><p>Run A has the natural shares of predicted tokens, run B one predicted token "
+    yield "classifies, or the number of tokens that the objective predicts? This report has the tests. The page README.md in the same folder "
+    yield "says what they show, and where they do not apply. The plans are the texts <code>about</code> of plots/predictors.json and "
+    yield "plots/predictors-synthetic.json.</p><p>Run A has the natural shares of predicted tokens, run B one predicted token "
     yield "in ten, run C equal matrices and different shares.</p>"
     yield picture(folder / "text.svg", "Text, run B: the linear probe against connectivity and against the length of the context.")
     yield picture(folder / "synthetic.svg", "Synthetic languages, run B: fine-tuning against the same two.")
@@ -91,9 +89,6 @@ def page(folder):
         found = [row for row in rows if row["family"] == family and (family != "secondary" or float(row["p_adjusted"]) <= .05)]
         yield f"<h2>{title}</h2><p>{words} An outcome that less than .9 of the networks improve by training is not tested.</p>"
         yield table(found)
-    for title, file in (("Plan of the text", "predictors.json"), ("Plan of the synthetic languages", "predictors-synthetic.json")):
-        with open(PLOTS / file) as study:
-            yield f"<h2>{title}</h2><p>{html.escape(json.load(study)['about'])}</p>"
     yield "</html>\n"
 
 

@@ -169,7 +169,16 @@ test_scales_and_claims() {
     # of several seeds the worst verdict counts, and all are listed
     study s.json '"whole-#": "verify 3.1 --seed #"' '"variables": {"seeds": "1 2", "length": "4"}, "claims": {"u": {"source": "S", "says": "-", "statement": "whole-# 3.1 corrected", "scope": "-"}}'
     exits 0 "$COSPEC" $run -o two && grep -q '^u,.*,PASS PASS,,,2,.*,holds,the verdict of cospec verify' two/claims.csv || { fail "$(cat err two/claims.csv)"; return 1; }
-    edited two/whole-1; sed -i 's/"verdict": "PASS"/"verdict": "INCONCLUSIVE"/' two/whole-1/statements.json
+    # the second case of a seed, and a built-in example that does not count
+    edited two/whole-1
+    python3 -c '
+import json
+j = json.load(open("two/whole-1/statements.json"))
+cases = [s for s in j["statements"] if s["id"] == "3.1" and s["form"] == "corrected"]
+assert len(cases) > 1
+cases[1]["verdict"] = "INCONCLUSIVE"
+j["statements"].insert(0, dict(cases[0], example=True, verdict="FAIL"))
+json.dump(j, open("two/whole-1/statements.json", "w"))' || { fail "no second case"; return 1; }
     exits 0 "$COSPEC" $run -o two --resume --force && grep -q '^u,.*,INCONCLUSIVE PASS,,,2,.*,undetermined,the verdict of cospec verify' two/claims.csv && grep -q '>as corrected, the worst of 2 seeds<' two/report.html &&
         [ "$(grep -c '^audit,u,.*,1,,,1,,,INCONCLUSIVE$\|^audit,u,.*,2,,,1,,,PASS$' two/values.csv)" = 2 ] || { fail "$(cat err two/claims.csv)"; return 1; }
     cp good s.json
