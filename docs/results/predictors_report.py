@@ -80,9 +80,9 @@ def page(folder):
     yield f"<!DOCTYPE html><html lang=\"en\"><meta charset=\"utf-8\"><title>What predicts classification</title><style>{STYLE}</style>"
     yield "<h1>What predicts classification</h1><p>Does the co-occurrence matrix of an objective predict how well a trained model "
     yield "classifies, or the number of tokens that the objective predicts? This report has the tests. The page README.md in the "
-    yield "same folder says what they show, and where they do not apply. The plans are the texts <code>about</code> of plots/predictors.json "
-    yield "and plots/predictors-synthetic.json.</p><p>Run A has the natural shares of predicted tokens, run B one predicted token "
-    yield "in ten, run C equal matrices and different shares.</p>"
+    yield "same folder says what they show, and where they do not apply. The plans are the texts <code>about</code> of "
+    yield "plots/predictors.json and plots/predictors-synthetic.json.</p><p>Run A has the natural shares of predicted tokens, run B one predicted "
+    yield "token in ten, run C equal matrices and different shares.</p>"
     yield picture(folder / "text.svg", "Text, run B: the linear probe against connectivity and against the length of the context.")
     yield picture(folder / "synthetic.svg", "Synthetic languages, run B: fine-tuning against the same two.")
     for family, title, words in FAMILIES:
