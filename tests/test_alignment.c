@@ -130,9 +130,31 @@ TEST(score_by_hand)
     assert_true(fabs(score.score - 0.25) < 1e-14);
     OK(cs_alignment_score_of(&sums, 2, 2, &score));
     assert_true(fabs(score.score - 1) < 1e-14 && score.next == 0);
-    assert_int_equal(cs_alignment_score_of(&sums, 3, 1, &score), CS_ERR_INPUT);
-    assert_non_null(
-        strstr(cs_reason(), "3 directions of the objective are needed, but there are 2"));
+    assert_fails(
+        cs_alignment_score_of(&sums, 3, 1, &score), CS_ERR_INPUT,
+        "3 directions of the objective are needed, but there are 2; lower -k, or leave it out");
+    OK(cs_alignment_score_of(&sums, 0, 0, &score)); /* as many as there are; classes less one */
+    assert_true(score.rank == 2 && score.task_rank == 1 && score.next == 0);
+}
+
+/* Defaults of a feature that never occurs and of classes that share their only word: one direction of the task. */
+TEST(defaults_are_what_exists)
+{
+    static const int32_t text[] = {0, 1, 0};
+    const double x[] = {1, 0, 0};
+    cs_objective o = plan_objective("ar");
+    cs_alignment_score score;
+    AUTO_OK(cs_alignment, sums, cs_alignment_open(&o, 3, 3, &sums));
+    OK(cs_alignment_add_tokens(&sums, text, 3));
+    assert_fails(cs_alignment_score_of(&sums, 0, 0, &score), CS_ERR_INPUT,
+                 "no direction of the task has a positive eigenvalue"); /* no documents */
+    for (int c = 0; c < 3; ++c) {
+        cs_alignment_add_document(&sums, x, c);
+    }
+    OK(cs_alignment_score_of(&sums, 0, 0, &score));
+    assert_true(score.rank == 2 && score.task_rank == 1 && fabs(score.score - 1) < 1e-14);
+    assert_fails(cs_alignment_score_of(&sums, 0, 2, &score), CS_ERR_INPUT,
+                 "but there are 1; lower --task-rank, or leave it out");
 }
 
 /* The mask ratio is a ridge: for m of s tokens unmasked, S1 / m and the diagonal of S0 / m do not depend on m, and the

@@ -12,6 +12,9 @@
 /* Directions whose eigenvalue is below this share of the largest are not there. */
 #define NOTHING 1e-12
 
+/* The default of t. */
+enum { MOST_DIRECTIONS = 64 };
+
 typedef struct {
     bool known, exists;
     double weight;       /* of a sequence */
@@ -225,12 +228,23 @@ static cs_status generalised_of(const cs_dense *b, const cs_dense *a, generalise
     return CS_OK;
 }
 
-static cs_status enough(const char *of, int64_t asked, int64_t there)
+/* *rank: 0 becomes as many as there are, up to `most`. */
+static cs_status choose_rank(const char *of, const char *option, int64_t most, int64_t there,
+                             int64_t *rank)
 {
-    return asked <= there
-               ? CS_OK
-               : cs_fail(CS_ERR_INPUT, "%lld directions of the %s are needed, but there are %lld",
-                         (long long)asked, of, (long long)there);
+    if (there == 0) {
+        return cs_fail(CS_ERR_INPUT,
+                       "no direction of the %s has a positive eigenvalue, so there is no score",
+                       of);
+    }
+    if (*rank > there) {
+        return cs_fail(CS_ERR_INPUT,
+                       "%lld directions of the %s are needed, but there are %lld; lower %s, or "
+                       "leave it out",
+                       (long long)*rank, of, (long long)there, option);
+    }
+    if (*rank == 0) *rank = there < most ? there : most;
+    return CS_OK;
 }
 
 /* ||P U||^2 / ||U||^2, P the projection on the columns of `v`, which are made orthonormal. */
@@ -248,14 +262,16 @@ cs_status cs_alignment_score_of(const cs_alignment *a, int64_t rank, int64_t tas
                                 cs_alignment_score *out)
 {
     generalised objective = {0}, task = {0};
-    cs_alignment_score score = {.rank = rank, .task_rank = task_rank};
+    cs_alignment_score score = {0};
     cs_status status = generalised_of(&a->across, &a->between, &objective);
     if (status == CS_OK) status = generalised_of(&a->label, &a->mean, &task);
-    if (status == CS_OK) status = enough("objective", rank, objective.positive);
-    if (status == CS_OK) status = enough("task", task_rank, task.positive);
+    if (status == CS_OK)
+        status = choose_rank("objective", "-k", MOST_DIRECTIONS, objective.positive, &rank);
+    if (status == CS_OK)
+        status = choose_rank("task", "--task-rank", a->classes - 1, task.positive, &task_rank);
     if (status == CS_OK) {
-        objective.vector.cols = rank;
-        task.vector.cols = task_rank;
+        score.rank = objective.vector.cols = rank;
+        score.task_rank = task.vector.cols = task_rank;
         score.directions = objective.directions;
         score.last = objective.value[rank - 1] / objective.value[0];
         score.next = rank < objective.positive ? objective.value[rank] / objective.value[0] : 0;

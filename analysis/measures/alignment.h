@@ -126,10 +126,10 @@ void cs_alignment_add_document(cs_alignment *a, const double *x, int32_t label);
 /** The score. O(d^3).
  *
  * \param a the sums
- * \param rank t
- * \param task_rank u
+ * \param rank t, or 0 for the smaller of 64 and the number of positive eigenvalues
+ * \param task_rank u, or 0 for the smaller of classes - 1 and the number of positive eigenvalues
  * \param out receives the score
- * \retval CS_ERR_INPUT fewer than t or u directions with positive eigenvalues: names the number
+ * \retval CS_ERR_INPUT fewer than t or u eigenvalues are positive, or none: names the number
  * \retval CS_ERR_MEMORY memory is exhausted
  */
 cs_status cs_alignment_score_of(const cs_alignment *a, int64_t rank, int64_t task_rank,

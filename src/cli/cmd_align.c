@@ -188,9 +188,8 @@ static cs_status add_score(const cs_args *args, const run *r, int64_t layer, cs_
 {
     const cs_alignment *a = &r->of[layer];
     cs_alignment_score score = {0};
-    const int64_t rank = cs_args_int_or(args, "rank", a->width < 64 ? a->width : 64);
-    cs_status status =
-        cs_alignment_score_of(a, rank, cs_args_int_or(args, "task-rank", a->classes - 1), &score);
+    cs_status status = cs_alignment_score_of(a, cs_args_int_or(args, "rank", 0),
+                                             cs_args_int_or(args, "task-rank", 0), &score);
     if (status != CS_OK) return status;
     cs_item *row = cs_item_object(rows, NULL);
     if (r->options.layers > 0)
@@ -271,11 +270,12 @@ static const cs_opt align_options[] = {
     CS_TEXT("layers", "LIST|all|last", "last",
             "--features: layers, as 0,3,6: 0 is the embeddings, N the output of layer N."),
     {"rank", 'k', CS_OPT_INT, "T", NULL, 1, 1e6,
-     "Number t of leading directions of the objective. Default: 64, or all if there are fewer "
-     "features.",
+     "Number t of leading directions of the objective. Default: 64, or all if fewer have a "
+     "positive eigenvalue.",
      false},
     CS_INT("task-rank", "U", NULL, 1, 1e6,
-           "Number u of leading directions of the task. Default: the number of classes less 1."),
+           "Number u of leading directions of the task. Default: the number of classes less 1, or "
+           "all if fewer have a positive eigenvalue."),
     {0},
 };
 

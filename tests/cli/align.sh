@@ -17,6 +17,15 @@ test_scores() {
     exits 0 "$COSPEC" align ar c.tsv -k 1 --max-length 2 --split all -o d && [ -s d/align.csv ] && [ -s d/align.json ] || fail "${why:-no files}"
 }
 
+# <unk> is a feature that never occurs, and two of three classes have the same words.
+test_defaults() {
+    printf 'a\tx y x y\nb\tx y x y\nc\tz z z\na\tz z y\nb\tz z y\n' > d.tsv
+    exits 0 "$COSPEC" align ar d.tsv --csv || return 1
+    [ "$(sed -n 2p out | cut -d, -f3,4)" = 3,2 ] || { fail "$(cat out)"; return 1; }
+    printf 'a\tx y x y\nb\tx y x y\nc\tx y x y\n' > e.tsv
+    exits 0 "$COSPEC" align ar e.tsv --csv && [ "$(sed -n 2p out | cut -d, -f4)" = 1 ] || fail "${why:-$(cat out)}"
+}
+
 test_model() {
     corpus
     exits 0 "$COSPEC" train --corpus c.tsv --objective ar --steps 2 --width 8 --layers 1 --heads 2 --batch 2 -o m -q || return 1
@@ -26,7 +35,7 @@ test_model() {
 
 test_bad_input() {
     corpus
-    refuses 3 "5 directions of the objective are needed, but there are" "$COSPEC" align ar c.tsv -k 5 || return 1
+    refuses 3 "5 directions of the objective are needed, but there are 3; lower -k" "$COSPEC" align ar c.tsv -k 5 || return 1
     refuses 2 "needs --features" "$COSPEC" align ar c.tsv --layers 0 || return 1
     printf 'x y\ny z\n' > plain.txt
     refuses 3 "needs a corpus with two or more classes" "$COSPEC" align ar plain.txt || return 1
