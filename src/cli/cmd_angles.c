@@ -10,37 +10,45 @@
 #include "cli/subspaces.h"
 #include "cooc/spectrum_record.h"
 
-/* The leading k right singular vectors of a store. */
+/* The leading k right singular vectors of a store, and the next value. The default of k becomes their
+ * number if there are fewer. */
 static cs_status right_vectors(cs_args *args, const cs_cooc_store *store,
-                               const cs_matrix_form *form, int64_t k, const char *path,
-                               cs_spectrum *out, cs_spacing *gap)
+                               const cs_matrix_form *form, int64_t *k, cs_spectrum *out)
 {
     cs_spectrum_options options;
     cs_status status = cs_args_spectrum(args, &options);
     status = status ? status : cs_args_certify(args, 0, &options.certify);
     if (status != CS_OK) return status;
     const cs_csr *a = &store->cooc.matrix.a;
-    int64_t side = a->rows < a->cols ? a->rows : a->cols;
-    options.k = k < side ? k + 1 : k;
+    const int64_t side = a->rows < a->cols ? a->rows : a->cols;
+    const bool given = cs_args_given(args, "k");
+    if (!given && *k > side) *k = side;
+    options.k = *k < side ? *k + 1 : *k;
     options.form = form;
     options.progress = cs_output_progress(args);
     status = cs_spectrum_of(a, &options, out);
     if (status == CS_OK) status = cs_spectrum_require(out);
-    if (status == CS_OK && out->k < k)
-        status =
-            cs_fail(CS_ERR_INPUT, "k %lld exceeds the rank %lld", (long long)k, (long long)out->k);
-    if (status == CS_OK) {
-        *gap = cs_spacing_of(out, k);
-        out->v.cols = k; /* the next one was for its value */
-        if (!(gap->value > gap->error)) {
-            cs_output_note(args,
-                           "%s: sigma_%lld - sigma_%lld is %.3g, within the error %.3g: the "
-                           "subspace is not determined, and the angles depend on the solver's "
-                           "choice",
-                           path, (long long)k, (long long)k + 1, gap->value, gap->error);
-        }
+    if (status != CS_OK) return status;
+    if (out->k < *k && (given || out->k == 0)) {
+        return cs_fail(CS_ERR_INPUT, "%s %lld exceeds the rank %lld; lower it",
+                       cs_args_said(args, "k"), (long long)*k, (long long)out->k);
     }
-    return status;
+    if (out->k < *k) *k = out->k;
+    return CS_OK;
+}
+
+/* Leaves k vectors, and says where their span is not unique. */
+static cs_spacing keep_leading(cs_args *args, const char *path, int64_t k, cs_spectrum *s)
+{
+    const cs_spacing gap = cs_spacing_of(s, k);
+    s->v.cols = k;
+    if (!(gap.value > gap.error)) {
+        cs_output_note(args,
+                       "%s: sigma_%lld - sigma_%lld is %.3g, within the error %.3g: the subspace "
+                       "is not determined, and the angles depend on the solver's choice",
+                       path, (long long)k, (long long)k + 1, gap.value, gap.error);
+    }
+    return gap;
 }
 
 static cs_status print_angles(cs_args *args, int64_t k, cs_matrix_form *const form[2],
@@ -105,10 +113,12 @@ static cs_status run(cs_args *args)
     if (status == CS_OK) status = cs_args_store(args, first, &a);
     if (status == CS_OK) status = cs_args_store(args, second, &b);
     if (status == CS_OK) status = cs_same_vocabulary(&a.corpus, &b.corpus);
-    if (status == CS_OK)
-        status = cs_blame(right_vectors(args, &a, form_a, k, first, &sa, &gap[0]), "%s", first);
-    if (status == CS_OK)
-        status = cs_blame(right_vectors(args, &b, form_b, k, second, &sb, &gap[1]), "%s", second);
+    if (status == CS_OK) status = cs_blame(right_vectors(args, &a, form_a, &k, &sa), "%s", first);
+    if (status == CS_OK) status = cs_blame(right_vectors(args, &b, form_b, &k, &sb), "%s", second);
+    if (status == CS_OK) {
+        gap[0] = keep_leading(args, first, k, &sa);
+        gap[1] = keep_leading(args, second, k, &sb);
+    }
     if (status == CS_OK) status = cs_principal_angles(&sa.v, &sb.v, angle);
     cs_matrix_form *const form[] = {form_a, form_b};
     return status == CS_OK ? print_angles(args, k, form, angle, gap) : status;
@@ -122,7 +132,9 @@ static const cs_opt angles_options[] = {
              "centred, conditional, ppmi, sppmi:K, qwem, support, log, or an expression "
              "(docs/explanation/forms.md). Default: normalised.",
      .repeated = CS_ALIKE},
-    {"k", 'k', CS_OPT_INT, "K", "32", 1, 100000, "Dimension of both subspaces.", false},
+    {"k", 'k', CS_OPT_INT, "K", "32", 1, 100000,
+     "Dimension of both subspaces. Without -k fewer, if a matrix has fewer singular vectors.",
+     false},
     {0},
 };
 

@@ -218,6 +218,18 @@ test_angles() {
         refuses 3 "vocabularies" "$COSPEC" angles a small -k 2
 }
 
+# Fewer singular vectors than the default of -k, in one matrix of two and below the smaller side of the other.
+test_angles_of_small_matrices() {
+    printf 'a\tx x y\nb\ty z z\na\tx y x\nb\tz y z\na\tx\n' > tiny.tsv
+    for o in ar masked; do
+        exits 0 "$COSPEC" cooc --corpus tiny.tsv --objective $o -o $o && exits 0 "$COSPEC" svd $o -k all --json && eval "$o=\$(number rank out)" || return 1
+    done
+    least=$(printf '%d\n' "$ar" "$masked" | sort -n | head -1)
+    exits 0 "$COSPEC" angles ar masked --json || return 1
+    [ "$least" -ge 2 ] && [ "$(number k out)" = "$least" ] || { fail "k $(number k out) of $ar and $masked"; return 1; }
+    refuses 3 "exceeds the rank $least; lower it" "$COSPEC" angles ar masked -k $((least + 1))
+}
+
 # Two components: sigma_1 = sigma_2 = 1, so that one direction is not determined, two are.
 test_angles_say_where_the_subspace_is_open() {
     i=0; while [ $i -lt 6 ]; do printf 'a b a b b\nc d c d d\n'; i=$((i + 1)); done > two.txt
@@ -321,4 +333,4 @@ test_figures_are_listed() {
     [ -s scripts ] && cmp -s listed scripts || fail "$(diff listed scripts | tr '\n' ' ')"
 }
 
-for name in connectivity_agrees_with_svd connectivity_estimates language_of_a_folder connectivity_names_the_context objectives_have_one_form cheeger_bounds_hold connectivity_bad_input connectivity_interrupted_without_a_folder connectivity_resumes inspect similarity_file analogies_file neighbours_leave_out_the_ones angles angles_say_where_the_subspace_is_open what_would_be_ignored_is_refused what_did_not_converge_is_not_shown tradeoff plot_takes_names_literally plot_checks_the_figure plot figures_are_listed; do check "$name"; done
+for name in connectivity_agrees_with_svd connectivity_estimates language_of_a_folder connectivity_names_the_context objectives_have_one_form cheeger_bounds_hold connectivity_bad_input connectivity_interrupted_without_a_folder connectivity_resumes inspect similarity_file analogies_file neighbours_leave_out_the_ones angles angles_of_small_matrices angles_say_where_the_subspace_is_open what_would_be_ignored_is_refused what_did_not_converge_is_not_shown tradeoff plot_takes_names_literally plot_checks_the_figure plot figures_are_listed; do check "$name"; done
