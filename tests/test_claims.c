@@ -1,6 +1,8 @@
 /* analysis/study/claims: what claims over budgets come to, and how often they turn where nothing does,
  * by simulation of the decision itself. tests/cli/study.sh has the rest. */
 #include "analysis/study/claims.h"
+#include "io/file.h"
+#include "io_support.h"
 #include "test.h"
 
 enum { CLAIMS = 2, BUDGETS = 3, REPETITIONS = 400 };
@@ -347,7 +349,7 @@ TEST(sides_of_pairs_count_where_they_stand_alone)
 }
 
 /* Signs and equivalences are counted apart, with the families in which each was possible. */
-TEST(counts_have_the_error_of_the_study)
+TEST_IN_DIR(counts_have_the_error_of_the_study)
 {
     static const struct {
         const char *source, *family;
@@ -378,6 +380,17 @@ TEST(counts_have_the_error_of_the_study)
     assert_true(n.claims == 2 && n.families == 2 && n.study_wide == 1);
     n = cs_claims_count(&claims, NULL, CS_CLAIM_EQUIVALENCES);
     assert_true(n.claims == 1 && n.families == 1 && n.study_wide == 1);
-    n = cs_claims_count(&claims, &claim[0], CS_CLAIM_EQUIVALENCES);
-    assert_true(n.claims == 0 && n.families == 0 && n.error == 0);
+    n = cs_claims_count(&claims, &claim[0], CS_CLAIM_EQUIVALENCES); /* none was possible */
+    assert_true(n.claims == 0 && n.families == 0 && isnan(n.error));
+    n = cs_claims_count(&claims, &claim[3], CS_CLAIM_SIGNS);
+    assert_true(n.claims == 1 && n.families == 2 && !isnan(n.error));
+    /* Two families of GVP were tested, without a verdict. */
+    claim[2].verdict = CS_CLAIM_UNDETERMINED;
+    n = cs_claims_count(&claims, &claim[3], CS_CLAIM_SIGNS);
+    assert_true(n.claims == 0 && n.families == 2 && isnan(n.error));
+    CS_AUTO_FREE char *text = NULL;
+    int64_t size = 0;
+    OK(cs_claims_write_counts(&claims, in_dir(state, "counts.csv")));
+    OK(cs_file_read_text(in_dir(state, "counts.csv"), 1 << 16, &text, &size));
+    assert_non_null(strstr(text, "\nGVP,sign,0,2,,0\n"));
 }

@@ -247,7 +247,8 @@ typedef enum { CS_CLAIM_SIGNS, CS_CLAIM_EQUIVALENCES } cs_claim_kind;
 typedef struct {
     int64_t claims;   /* with such a verdict */
     int64_t families; /* in which such a verdict was possible */
-    double error;     /* 1 - .95^families: the chance that one is wrong, of independent families */
+    /* 1 - .95^families: the chance that one is wrong, of independent families; NAN without claims */
+    double error;
     int64_t study_wide; /* claims that hold if the whole study may err in .05 (Bonferroni) */
 } cs_claim_count;
 

@@ -69,7 +69,6 @@ cs_claim_count cs_claims_count(const cs_claims *claims, const cs_study_claim *pa
 {
     cs_claim_count n = {.families = families_of(claims, paper, kind)};
     const double all = fmax(1, (double)families_of(claims, NULL, kind));
-    n.error = 1 - pow(1 - alpha, (double)n.families);
     for (int64_t i = 0; i < claims->count; ++i) {
         const cs_study_claim *c = &claims->claim[i];
         const bool of_kind = kind == CS_CLAIM_SIGNS ? c->verdict <= CS_CLAIM_NOT_REPRODUCED
@@ -78,6 +77,7 @@ cs_claim_count cs_claims_count(const cs_claims *claims, const cs_study_claim *pa
         ++n.claims;
         n.study_wide += p_of(c) <= alpha / all;
     }
+    n.error = n.claims > 0 ? 1 - pow(1 - alpha, (double)n.families) : NAN;
     return n;
 }
 

@@ -47,10 +47,12 @@ static void put_counts(FILE *out, const cs_claims *claims)
                      "<th>hold at .05 for the whole study</th></tr>\n");
     for (int kind = CS_CLAIM_SIGNS; kind <= CS_CLAIM_EQUIVALENCES; ++kind) {
         const cs_claim_count n = cs_claims_count(claims, NULL, (cs_claim_kind)kind);
+        char error[32] = "";
+        if (n.claims > 0) (void)snprintf(error, sizeof error, "up to %.2g", n.error);
         (void)fprintf(out,
                       "<tr><td>%s</td><td class=\"n\">%lld</td><td class=\"n\">%lld</td>"
-                      "<td class=\"n\">up to %.2g</td><td class=\"n\">%lld</td></tr>\n",
-                      name[kind], (long long)n.claims, (long long)n.families, n.error,
+                      "<td class=\"n\">%s</td><td class=\"n\">%lld</td></tr>\n",
+                      name[kind], (long long)n.claims, (long long)n.families, error,
                       (long long)n.study_wide);
     }
     cs_html_put(out, "</table>\n<p>Each family of claims is decided at .05. The chance is that of "

@@ -616,7 +616,8 @@ def decide(claims):
 
 def counts(claims):
     """Signs and equivalences apart, of each paper and of all: the families in which one was possible, the chance that at
-    least one is wrong (independent families, each at .05), and those that hold if the whole study may err in .05."""
+    least one is wrong (independent families, each at .05; none where there is no verdict), and those that hold if the
+    whole study may err in .05."""
     def paper(claim):
         return "this project" if "this project" in claim.source else claim.source.replace(",", " ").split(" ")[0]
     compared = [c for c in claims.values() if c.points]
@@ -627,7 +628,7 @@ def counts(claims):
             level = ALPHA / max(1, len({c.family for c in tested}))
             own = [c for c in compared if c.verdict in verdicts and name in ("all", paper(c))]
             yield {"paper": name, "kind": kind, "claims": len(own), "families": len(families),
-                   "error": 1 - (1 - ALPHA) ** len(families), "study_wide": sum(c.p_of_verdict() <= level for c in own)}
+                   "error": 1 - (1 - ALPHA) ** len(families) if own else NAN, "study_wide": sum(c.p_of_verdict() <= level for c in own)}
 
 
 # --- rank correlations ------------------------------------------------------------------------------------
@@ -945,8 +946,9 @@ def check(folder, options):
                 "{difference:.4g} ({low:.4g} to {high:.4g}), p {p:.3g}, adjusted {p_holm:.3g}".format(**row)
                 if "p" in row else row["right"]))
         for row in counts(claims):
-            print("{paper}, {kind}: {claims} claims of {families} families, at least one wrong with up to {error:.2g}, "
-                  "{study_wide} hold at .05 for the study".format(**row))
+            wrong = "no verdict" if math.isnan(row["error"]) else f"at least one wrong with up to {row['error']:.2g}"
+            print("{paper}, {kind}: {claims} claims of {families} families, ".format(**row) + wrong
+                  + ", {study_wide} hold at .05 for the study".format(**row))
         return True
     good = True
     if (folder / "claims.csv").exists():
