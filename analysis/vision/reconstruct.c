@@ -3,6 +3,7 @@
 #include "analysis/vision/reconstruct.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "analysis/vision/linear_fill.h"
@@ -450,6 +451,17 @@ static cs_status encode(study *s, cs_pool *pool)
     return pool->status;
 }
 
+/* A masked model with a decoder is MAE, of codes MAGE; others have the name of their objective, without
+ * its parameters. */
+static void name_model(const cs_patch_reader *reader, const char *objective, cs_fillings *f)
+{
+    const cs_model_config *c = &reader->model->config;
+    const char *name = objective ? objective : "model";
+    if (c->decoder.layers > 0 && !reader->task.two_stream)
+        name = c->shape.real_width > 0 ? "mae" : "mage";
+    (void)snprintf(f->model, sizeof f->model, "%.*s", (int)strcspn(name, "("), name);
+}
+
 cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *train, const cs_images *images,
                          const cs_reconstruct_options *options, const char *sheet,
                          cs_reconstruction *out)
@@ -470,11 +482,11 @@ cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *train, const 
     if (status == CS_OK) status = choose(images, options, &r);
     r.hidden = cs_ratio_masked(options->mask_ratio, reader->patches);
     s.shown = (cs_fillings){.images = images,
-                            .objective = options->objective,
                             .patch = s.patch,
                             .width = s.width,
                             .pictures = sheet ? cs_least(options->shown, r.pictures) : 0,
                             .patches = r.patches};
+    name_model(reader, options->objective, &s.shown);
     const int64_t chunk = chunk_of(&s);
     if (status == CS_OK) status = take_memory(&s, chunk, &pool);
     if (status == CS_OK && reader->model->codes) status = encode(&s, &pool);

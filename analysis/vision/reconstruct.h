@@ -40,8 +40,10 @@ typedef struct {
     int64_t draws; /* of codes: steps of iterative decoding, likeliest codes; 0: by groups */
     /* images, drawn from the held-out ones (all if there are none); 0: all */
     int64_t limit;
-    int64_t shown;         /* images on the sheet */
-    const char *objective; /* of the model, which heads its column there; NULL: unknown */
+    int64_t shown; /* images on the sheet */
+    const char
+        *objective; /* of the model, which heads its column there unless that is MAE or MAGE (a
+                              masked model with a decoder); NULL: unknown */
     int64_t batch;
     cs_model_text *classifier; /* of the perceptual distance; NULL: none */
     uint64_t seed;

@@ -5,8 +5,8 @@
 
 typedef struct {
     const cs_images *images;
-    const char *objective; /* of the model; NULL: unknown */
-    int64_t patch, width;  /* width: values of a picture */
+    char model[32];       /* heading of its column */
+    int64_t patch, width; /* width: values of a picture */
     int64_t pictures;
     float *truth;   /* pictures x width, patches one after another */
     float *made[3]; /* NULL: absent */

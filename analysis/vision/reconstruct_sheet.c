@@ -1,7 +1,5 @@
 /* The sheet of reconstructed images. */
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "analysis/vision/reconstruct_private.h"
 #include "base/auto.h"
@@ -59,10 +57,7 @@ static void draw(const cs_fillings *f, const float *values, const int32_t *group
 cs_status cs_fillings_sheet(const cs_fillings *f, const char *path)
 {
     const cs_images *m = f->images;
-    const char *name = f->objective ? f->objective : "model";
-    char model[32]; /* without the objective's parameters */
-    (void)snprintf(model, sizeof model, "%.*s", (int)strcspn(name, "("), name);
-    const char *const heading[KINDS] = {"original", "shown", model, "mean", "linear"};
+    const char *const heading[KINDS] = {"original", "shown", f->model, "mean", "linear"};
     drawn_sheet s = {.from = 0};
     const int64_t kinds = f->made[2] ? KINDS : KINDS - 1;
     const cs_picture like = {.height = m->height, .width = m->width, .channels = m->channels};
