@@ -264,15 +264,26 @@ static cs_status list_steps(cs_args *args, const cs_study *study, void *ctx)
     return cs_output_record(args, "steps", &view);
 }
 
-/* A variable takes the value of another one, if the study has that. */
-static cs_status take_own(json_t *variables, const char *name, const char *own)
+/* Variables take the values of those of their name after own_. NPZ files are read at their own size:
+ * their masks and boxes would not be resized. */
+static cs_status take_own(json_t *variables, const char *pictures)
 {
-    json_t *value = json_object_get(variables, own);
-    return value ? cs_json_set(variables, name, json_deep_copy(value)) : CS_OK;
+    const char *own = NULL;
+    json_t *value = NULL, *taken = json_object();
+    cs_status status = taken ? CS_OK : CS_ERR_MEMORY;
+    json_object_foreach(variables, own, value)
+    {
+        const bool fits = strcmp(own, "own_fit") != 0 || !cs_has_suffix(pictures, ".npz");
+        if (strncmp(own, "own_", 4) == 0 && fits && status == CS_OK)
+            status = cs_json_set(taken, own + 4, json_deep_copy(value));
+    }
+    if (status == CS_OK && json_object_update(variables, taken) != 0) status = CS_ERR_MEMORY;
+    json_decref(taken);
+    return status;
 }
 
-/* --pictures: the variable `images` of the study, with the claims that do not need other corpora.
- * NPZ files are read at their own size: their masks and boxes would not be resized. */
+/* --pictures: the variable `images` of the study, with the claims that do not need other corpora, and
+ * the option for commands that the report shows. */
 static cs_status take_pictures(const char *pictures, json_t *json)
 {
     json_t *variables = json_object_get(json, "variables");
@@ -286,17 +297,16 @@ static cs_status take_pictures(const char *pictures, json_t *json)
     cs_status status = cs_images_are(pictures, &are);
     if (status == CS_OK && !are) status = cs_args_no_pictures("--pictures takes", pictures);
     if (status != CS_OK) return status;
-    CS_AUTO_FREE char *word = cs_format("'%s'", pictures),
+    const char *quote = strpbrk(pictures, " \t") ? "'" : "";
+    CS_AUTO_FREE char *word = cs_format("%s%s%s", quote, pictures, quote),
+                      *option = cs_format("--pictures %s%s%s", quote, pictures, quote),
                       *what = cs_format("the images of %s", pictures);
-    if (!word || !what) return CS_ERR_MEMORY;
-    status =
-        cs_json_set(variables, "images", json_string(strpbrk(pictures, " \t") ? word : pictures));
+    if (!word || !option || !what) return CS_ERR_MEMORY;
+    status = cs_json_set(variables, "images", json_string(word));
+    if (status == CS_OK) status = cs_json_set(variables, "with_images", json_string(option));
     if (status == CS_OK) status = cs_json_set(variables, "images_are", json_string(what));
     if (status == CS_OK) status = cs_json_set(variables, "held", json_string("images"));
-    if (status == CS_OK) status = take_own(variables, "claims", "own_claims");
-    return status == CS_OK && !cs_has_suffix(pictures, ".npz")
-               ? take_own(variables, "fit", "own_fit")
-               : status;
+    return status == CS_OK ? take_own(variables, pictures) : status;
 }
 
 static cs_status read_study(cs_args *args, cs_study_job *j)
@@ -315,10 +325,15 @@ static cs_status read_study(cs_args *args, cs_study_job *j)
 static cs_status run(cs_args *args)
 {
     const char *only = cs_args_text(args, "claims");
+    const bool images = cs_args_given(args, "pictures") && !cs_args_given(args, "steps");
     CS_AUTO(cs_study_job) j = {.times = list_steps};
-    cs_status status = cs_args_shared(args, "steps", "plots/reproduce.json", &j.steps);
+    cs_status status = cs_args_shared(
+        args, "steps", images ? "plots/images.json" : "plots/reproduce.json", &j.steps);
     if (status == CS_OK)
-        status = cs_args_shared(args, "template", only ? "plots/claims.html" : "plots/report.html",
+        status = cs_args_shared(args, "template",
+                                only     ? "plots/claims.html"
+                                : images ? "plots/images.html"
+                                         : "plots/report.html",
                                 &j.template);
     if (status == CS_OK) status = read_study(args, &j);
     if (status == CS_OK)
@@ -340,7 +355,7 @@ const cs_opt cs_group_study_job[] = {
 static const cs_opt study_options[] = {
     CS_TEXT("steps", "FILE", NULL,
             "Study file: steps, scales, variables and claims (docs/reference/studies.md). Default: "
-            "the shared plots/reproduce.json."),
+            "the shared plots/reproduce.json, with --pictures plots/images.json."),
     CS_TEXT("scale", "NAME", NULL,
             "Size of the study. The shared study has smoke (2 minutes on 2 cores, decides no "
             "claim), cpu (20 minutes) and gpu (hours on one GPU). Default: cpu."),
@@ -350,7 +365,7 @@ static const cs_opt study_options[] = {
             "need other corpora are left out."),
     CS_TEXT("template", "FILE", NULL,
             "Template of the report. Default: the shared plots/report.html, with --claims "
-            "plots/claims.html."),
+            "plots/claims.html, with --pictures plots/images.html."),
     CS_TEXT("claims", "PREFIX,...", NULL,
             "Only the claims whose names begin with one of these, and their steps. Default: those "
             "of the scale, if the study says so, else all."),
