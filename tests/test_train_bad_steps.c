@@ -1,5 +1,6 @@
-/* Training: gradients and values that are not finite. */
+/* Training: steps without a prediction, gradients and values that are not finite. */
 #include "io/file.h"
+#include "io/table.h"
 #include "io_support.h"
 #include "train/checkpoint.h"
 #include "train_support.h"
@@ -30,6 +31,44 @@ static void corrupt(void *ctx, const char *stage, int64_t done, int64_t total)
         p->same = memcmp(now, p->value, sizeof now) == 0;
         OK(cs_params_set(params, number, CS_PARAM_VALUE, p->before));
     }
+}
+
+/* A run whose share keeps few predictions, up to `steps`. */
+static cs_train_result run_thinned(training *t, int64_t steps, bool resume)
+{
+    t->options.task.objective.share = 0.1;
+    t->options.data.batch = 1;
+    t->options.rate.schedule = CS_SCHEDULE_CONSTANT;
+    t->options.intervals.log_every = 1;
+    t->options.steps = steps;
+    t->options.start.resume = resume;
+    return trained(t);
+}
+
+/* Steps without a prediction are counted, also over a resumed run: those without a loss in the log. */
+TEST_IN_DIR(test_empty_steps_are_counted)
+{
+    recipe r = {0};
+    enum { STEPS = 24, HALF = 12 };
+    int64_t empty[STEPS] = {0}, so_far = 0, at_half = 0;
+    CS_AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "whole"));
+    const cs_train_result whole = run_thinned(&t, STEPS, false);
+    AUTO_OK(cs_table, table, cs_table_read_csv(in_dir(state, "whole/log.csv"), &table));
+    assert_int_equal(table.rows, STEPS);
+    for (int64_t i = 0; i < STEPS; ++i) {
+        const char *const *row = (const char *const *)table.cell + i * table.columns;
+        so_far += empty[i] = row[cs_table_column(&table, "loss")][0] == '\0';
+        at_half = i == HALF - 1 ? so_far : at_half;
+    }
+    assert_true(at_half > 0 && so_far > at_half && so_far < STEPS);
+    assert_int_equal(whole.empty_steps, so_far);
+    assert_true(whole.skipped == 0 && whole.finished);
+    assert_int_equal(isnan(whole.loss), empty[STEPS - 1]);
+    CS_AUTO_BY(free_training, training) a = make_training(&r, in_dir(state, "parts"));
+    assert_int_equal(run_thinned(&a, HALF, false).empty_steps, at_half);
+    CS_AUTO_BY(free_training, training) b = make_training(&r, in_dir(state, "parts"));
+    assert_int_equal(run_thinned(&b, STEPS, true).empty_steps, so_far);
+    assert_same_file(in_dir(state, "whole"), in_dir(state, "parts"), "model.safetensors");
 }
 
 TEST_IN_DIR(test_bad_steps_are_skipped)

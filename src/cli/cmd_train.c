@@ -445,8 +445,8 @@ static cs_status estimate(cs_args *args, run *r)
 
 static void put_result(cs_item *item, const cs_train_result *trained)
 {
-    CS_ITEM_FIELDS(item, trained, step, finished, tokens, skipped, loss, eval_loss, unigram_loss,
-                   seconds);
+    CS_ITEM_FIELDS(item, trained, step, finished, tokens, skipped, empty_steps, loss, eval_loss,
+                   unigram_loss, seconds);
     cs_item_real(item, "unigram_difference", trained->eval_loss - trained->unigram_loss);
     if (!isnan(trained->detect_loss)) {
         cs_item_real(item, "detect_loss", trained->detect_loss);
@@ -504,6 +504,14 @@ static cs_status check_disk(const cs_args *args, const run *r)
                                "the model and one checkpoint");
 }
 
+static void note_empty(const cs_args *args, const cs_train_result *trained)
+{
+    if (trained->empty_steps > 0)
+        cs_output_note(args, "%lld of %lld steps predicted nothing and changed nothing%s",
+                       (long long)trained->empty_steps, (long long)trained->step,
+                       isnan(trained->loss) ? "; the last is one of them, so it has no loss" : "");
+}
+
 static cs_status train(cs_args *args, run *r)
 {
     cs_train_result result = {0};
@@ -528,6 +536,7 @@ static cs_status train(cs_args *args, run *r)
     if (stopped) cs_output_unfinished(args);
     if (status == CS_OK)
         cs_args_note_divergence(args, &r->options, r->model.config.shape.vocab, &result);
+    note_empty(args, &result);
     if (status == CS_OK && stopped) {
         cs_output_note(args, "stopped after step %lld of %lld; give --resume to continue",
                        (long long)stopped->step, (long long)steps);

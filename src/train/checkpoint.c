@@ -301,6 +301,7 @@ static cs_status write_index(const char *folder, const json_t *run, const cs_tra
     cs_json_put(&status, index, "step", json_integer(state->step));
     cs_json_put(&status, index, "tokens", json_integer(state->tokens));
     cs_json_put(&status, index, "skipped", json_integer(state->skipped));
+    cs_json_put(&status, index, "empty_steps", json_integer(state->empty_steps));
     cs_json_put(&status, index, "bad", json_integer(state->bad));
     cs_json_put(&status, index, "loss", cs_json_number(state->loss));
     cs_json_put(&status, index, "eval_loss", cs_json_number(state->eval_loss));
@@ -387,6 +388,8 @@ cs_status cs_train_open(const char *dir, int64_t step, cs_train_state *state, js
             .loss = cs_json_real(&r, "loss", true),
             .eval_loss = cs_json_real(&r, "eval_loss", true),
         };
+        if (json_object_get(index, "empty_steps")) /* older checkpoints do not count them */
+            state->empty_steps = cs_json_int(&r, "empty_steps", 0);
         *run = json_incref(json_object_get(index, "run"));
         status = cs_blame(r.status, "%s", path);
     }

@@ -22,6 +22,7 @@
 
 typedef struct {
     int64_t step, tokens, skipped;
+    int64_t empty_steps;    /* without a prediction */
     int64_t bad;            /* skipped steps in a row, up to this one */
     double loss, eval_loss; /* measured last; NaN: not yet */
 } cs_train_state;

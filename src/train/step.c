@@ -4,8 +4,8 @@
  * weights divided by their sum over the whole step, so that accumulation changes nothing but the
  * order of sums (updates: train/updates.h).
  *
- * Limit: a step that predicts nothing (its plans are all empty) changes nothing and is not counted
- * as skipped; its loss and norm are NaN.
+ * A step that predicts nothing (its plans are empty, or a share kept no prediction) changes nothing and
+ * is counted in empty_steps; its loss and norm are NaN.
  */
 #include <math.h>
 
@@ -387,6 +387,7 @@ cs_status cs_trainer_step(cs_trainer *t, bool read)
     if (status == CS_OK && some) status = update(t, step);
     t->state.step = step;
     t->empty = !some;
+    t->state.empty_steps += t->empty;
     int64_t unread = t->updates.unread;
     if (status == CS_OK && unread > 0 && (read || unread == CS_NORMS))
         status = cs_updates_read(&t->updates, t->options.bad_limit, &t->norm, &t->state.bad,

@@ -401,6 +401,7 @@ cs_status cs_train(cs_model *model, const cs_corpus *corpus, const cs_tokenizer 
     *out = (cs_train_result){.step = s.t.state.step,
                              .tokens = s.t.state.tokens,
                              .skipped = s.t.state.skipped,
+                             .empty_steps = s.t.state.empty_steps,
                              .loss = s.t.state.loss,
                              .eval_loss = s.t.state.eval_loss,
                              .first_loss = s.first,

@@ -125,8 +125,10 @@ cs_train_options cs_train_defaults(void);
 
 typedef struct {
     int64_t step, tokens, skipped;
+    /* Steps without a prediction: they changed nothing and have no loss. */
+    int64_t empty_steps;
     /* Of the last step; nats per predicted token, squared error per predicted value; NaN: not
-     * measured. */
+     * measured, or an empty step. */
     double loss, eval_loss;
     /* Of the first step of the run; NaN: not a step of this call. */
     double first_loss;

@@ -342,6 +342,20 @@ ids() {
     { printf '\223NUMPY\001\000\166\000'; printf "%-117s\n" "{'descr': '<i4', 'fortran_order': False, 'shape': ($rows, 4), }"; for i; do printf "\\$(printf %03o $i)\\0\\0\\0"; done; } > c.npy
 }
 
+# Steps in which --share keeps no prediction are counted, and a run whose last step is one says why it has no loss.
+test_empty_steps() {
+    for i in 1 2 3 4 5 6 7 8 9; do printf 'a b c d e f\nb d f a c e\n'; done > c.txt
+    small="--corpus c.txt --objective ar --share 0.1 --batch 1 --width 8 --layers 1 --heads 2 --steps 20 --log-every 1 --test-share 0"
+    for seed in 1 2 3 4 5 6 7 8 9; do
+        # shellcheck disable=SC2086
+        exits 0 "$COSPEC" train $small --seed $seed --json -o d$seed || return 1
+        empty=$(awk -F, 'NR > 1 && $3 == "" { n++ } END { print n + 0 }' d$seed/log.csv)
+        [ "$(number empty_steps out)" = "$empty" ] && grep -q "$empty of 20 steps predicted nothing and changed nothing" err || { fail "$empty: $(cat err)"; return 1; }
+        [ -z "$(tail -1 d$seed/log.csv | cut -d, -f3)" ] && grep -q '"loss": null' out && grep -q 'the last is one of them, so it has no loss' err && return 0
+    done
+    fail "no run ends with an empty step"
+}
+
 # Ids mean the same tokens to every command that reads them for the model.
 test_same_token_ids() {
     ids 8 1 2 3 4 1 2 3 4 1 2 3 4 1 2 3 4 1 2 3 4 1 2 3 4 1 2 3 4 0 1 2 9
@@ -492,6 +506,6 @@ test_own_split() {
 }
 
 for t in table every_objective phases_without_steps rotary choices same_bytes_for_any_threads replaced_tokens multi_token interrupt_and_resume force_and_resume time_limit more_steps budgets damaged_checkpoint divergence init_from init_from_changed init_from_another_kind init_from_hugging_face token_ids words_stand_bare same_token_ids own_split \
-    one_document nothing_to_train_on bad_options no_gpu full_disk small_disk dry_run epochs bpe; do
+    one_document nothing_to_train_on empty_steps bad_options no_gpu full_disk small_disk dry_run epochs bpe; do
     if [ $t = no_gpu ] && [ -e /dev/nvidia0 ]; then skip no_gpu "there is a GPU"; else check $t; fi
 done
