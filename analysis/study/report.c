@@ -386,6 +386,29 @@ static cs_status put_nothing(cs_report *r)
     return CS_OK;
 }
 
+/* Whether a text "STEP..." names a step that the chosen claims do not read. */
+static bool is_left_out(const cs_study *study, const char *text)
+{
+    const size_t length = strcspn(text, "/");
+    for (int64_t i = study->steps; i < study->steps + study->left_out; ++i) {
+        const char *name = study->step[i].name;
+        if (strncmp(name, text, length) == 0 && name[length] == '\0') return true;
+    }
+    return false;
+}
+
+/* In place of the results of such a step; a statement is a row of a table. */
+static cs_status put_left_out(cs_report *r)
+{
+    const bool row = strcmp(r->word[0], "statement") == 0;
+    if (row) cs_html_put(r->out, "<tr><td>");
+    for (int w = 4; w < r->words && row; ++w)
+        cs_html_put(r->out, "% ", r->word[w]);
+    cs_html_put(r->out, "<em>not chosen</em>");
+    if (row) cs_html_put(r->out, "</td></tr>\n");
+    return CS_OK;
+}
+
 static cs_status directive(cs_report *r, char *text)
 {
     static const struct {
@@ -393,35 +416,36 @@ static cs_status directive(cs_report *r, char *text)
         cs_status (*put)(cs_report *r);
         int least, most; /* words with its name */
         const char *wanted;
+        int steps; /* how many words, from the first on, name a step */
     } known[] = {
-        {"command", put_command, 2, 2, "STEP"},
-        {"statement", cs_put_statement, 5, MOST_WORDS, "STEP IDS printed|corrected WORD..."},
-        {"verdict", cs_put_verdict, 4, 4, "STEP ID printed|corrected"},
-        {"table", cs_put_table, 2, MOST_WORDS, "STEP/FILE.csv ..."},
-        {"value", cs_put_value, 3, MOST_WORDS, "STEP/FILE.csv COLUMN ..."},
-        {"figure", put_figure, 3, MOST_WORDS, "STEP FIGURE caption"},
-        {"figures", put_figures, 2, MOST_WORDS, "PREFIX caption"},
-        {"picture", put_picture, 3, MOST_WORDS, "STEP/FILE.png caption"},
-        {"grid", put_grid, 4, MOST_WORDS, "STEP/FILE.png STEP/FILE.png caption"},
-        {"standings", put_standings, 3, 3, "PREFIX FIRST"},
-        {"claim", cs_put_claim, 2, 2, "CLAIM"},
-        {"claims", put_claims, 1, MOST_WORDS, "[PREFIX]"},
-        {"tally", put_tally, 1, 2, "[source]"},
-        {"curves", put_own_figure, 1, MOST_WORDS, "caption"},
-        {"differences", put_own_figure, 1, MOST_WORDS, "caption"},
-        {"course", put_own_figure, 1, MOST_WORDS, "caption"},
-        {"head", put_head, 2, MOST_WORDS, "TITLE"},
-        {"papers", put_papers, 2, MOST_WORDS, "PAPER..."},
-        {"text", put_prose, 1, MOST_WORDS, "WORD..."},
-        {"end", put_nothing, 1, 1, ""},
-        {"steps", put_steps, 1, MOST_WORDS, ""},
-        {"commands", put_commands, 1, 1, ""},
-        {"made", put_made, 1, 1, ""},
-        {"machine", put_machine, 1, MOST_WORDS, ""},
-        {"version", put_version, 1, MOST_WORDS, ""},
-        {"date", put_date, 1, MOST_WORDS, ""},
-        {"seconds", put_seconds, 1, MOST_WORDS, ""},
-        {"scale", put_scale, 1, MOST_WORDS, ""}};
+        {"command", put_command, 2, 2, "STEP", 1},
+        {"statement", cs_put_statement, 5, MOST_WORDS, "STEP IDS printed|corrected WORD...", 1},
+        {"verdict", cs_put_verdict, 4, 4, "STEP ID printed|corrected", 1},
+        {"table", cs_put_table, 2, MOST_WORDS, "STEP/FILE.csv ...", 1},
+        {"value", cs_put_value, 3, MOST_WORDS, "STEP/FILE.csv COLUMN ...", 1},
+        {"figure", put_figure, 3, MOST_WORDS, "STEP FIGURE caption", 1},
+        {"figures", put_figures, 2, MOST_WORDS, "PREFIX caption", 0},
+        {"picture", put_picture, 3, MOST_WORDS, "STEP/FILE.png caption", 1},
+        {"grid", put_grid, 4, MOST_WORDS, "STEP/FILE.png STEP/FILE.png caption", 2},
+        {"standings", put_standings, 3, 3, "PREFIX FIRST", 0},
+        {"claim", cs_put_claim, 2, 2, "CLAIM", 0},
+        {"claims", put_claims, 1, MOST_WORDS, "[PREFIX]", 0},
+        {"tally", put_tally, 1, 2, "[source]", 0},
+        {"curves", put_own_figure, 1, MOST_WORDS, "caption", 0},
+        {"differences", put_own_figure, 1, MOST_WORDS, "caption", 0},
+        {"course", put_own_figure, 1, MOST_WORDS, "caption", 0},
+        {"head", put_head, 2, MOST_WORDS, "TITLE", 0},
+        {"papers", put_papers, 2, MOST_WORDS, "PAPER...", 0},
+        {"text", put_prose, 1, MOST_WORDS, "WORD...", 0},
+        {"end", put_nothing, 1, 1, "", 0},
+        {"steps", put_steps, 1, MOST_WORDS, "", 0},
+        {"commands", put_commands, 1, 1, "", 0},
+        {"made", put_made, 1, 1, "", 0},
+        {"machine", put_machine, 1, MOST_WORDS, "", 0},
+        {"version", put_version, 1, MOST_WORDS, "", 0},
+        {"date", put_date, 1, MOST_WORDS, "", 0},
+        {"seconds", put_seconds, 1, MOST_WORDS, "", 0},
+        {"scale", put_scale, 1, MOST_WORDS, "", 0}};
     cs_hint hint = {0};
     r->words = cs_study_words(text, MOST_WORDS, r->word);
     if (r->words == MOST_WORDS) {
@@ -437,7 +461,11 @@ static cs_status directive(cs_report *r, char *text)
             return cs_fail(CS_ERR_INPUT, "expected {{%s %s}}", name, known[i].wanted);
         }
         cs_status status = CS_OK;
-        if (strncmp(known[i].wanted, "STEP", 4) == 0) {
+        bool left_out = false;
+        for (int w = 1; w < r->words && w <= known[i].steps; ++w)
+            left_out = left_out || is_left_out(r->study, r->word[w]);
+        if (left_out) return r->out ? put_left_out(r) : CS_OK;
+        if (known[i].steps > 0) {
             status = known[i].wanted[4] == '/' ? cs_study_file(r->study, r->word[1], NULL)
                                                : cs_study_step(r->study, r->word[1], NULL);
         }

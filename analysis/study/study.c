@@ -24,7 +24,7 @@ static void free_step(cs_step *step)
 
 void cs_study_free(cs_study *study)
 {
-    for (int64_t i = 0; i < study->steps; ++i)
+    for (int64_t i = 0; i < study->steps + study->left_out; ++i)
         free_step(&study->step[i]);
     CS_FREE_FIELDS(study, step, dir);
     json_decref(study->json);
@@ -442,11 +442,12 @@ void cs_study_keep_claimed(cs_study *study)
             if (study->step[j].claimed) study->step[i].needs[kept++] = study->step[i].needs[j];
     }
     for (int64_t i = 0; i < study->steps; ++i) {
-        if (study->step[i].claimed)
-            study->step[left++] = study->step[i];
-        else
-            free_step(&study->step[i]);
+        if (!study->step[i].claimed) continue;
+        const cs_step kept = study->step[i];
+        study->step[i] = study->step[left]; /* itself, or one that is left out */
+        study->step[left++] = kept;
     }
+    study->left_out = study->steps - left;
     study->steps = left;
 }
 

@@ -53,6 +53,7 @@ typedef struct {
     json_t *json;      /* the file with its variables substituted; holds the texts */
     const char *scale; /* NULL: the study has none */
     int64_t steps;
+    int64_t left_out; /* more steps behind these, which no chosen claim reads */
     cs_step *step;
     bool any_version; /* finished steps of other versions of the program are kept too */
     bool (*resumes)(const char *command); /* whether the command takes --resume; the caller's */
@@ -87,7 +88,7 @@ bool cs_study_word_is_plain(const char *text);
  * variable. */
 cs_status cs_study_substitute(const cs_study *study, const char *text, char **out) CS_MUST_CHECK;
 
-/* Removes the steps that no claim reads, directly or through other steps. */
+/* Leaves out the steps that no claim reads, directly or through other steps. */
 void cs_study_keep_claimed(cs_study *study);
 
 /* The first step, in the order of the file, that has not begun and whose needs are done; -1: none.

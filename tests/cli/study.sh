@@ -479,6 +479,10 @@ test_only_some_claims() {
     exits 0 "$COSPEC" reproduce --steps s.json --claims B-,C -o b && [ -e b/v ] && [ ! -e b/t ] && grep -q 'Claims of a study' b/report.html || { fail "$(cat err)"; return 1; }
     # Another part, or all, goes on in the same folder.
     exits 0 "$COSPEC" reproduce --steps s.json --claims A,B -o r --resume && [ "$(sed -n 's/^\[[^]]*\] \([^:]*\):.*/\1/p' err)" = v ] && [ "$(sed -n 's/,.*//p' r/claims.csv | tr '\n' ' ')" = 'claim A-1 B-1 ' ] || { fail "${why:-$(cat err)}"; return 1; }
+    # the report of the whole study, with results that were not chosen
+    printf '<p>{{verdict v 3.1 corrected}} {{value t/toy.csv sigma where=index:1}} {{claim A-1}}</p><table>{{statement v 3.1 corrected It.}}</table>{{figure f toy-spectra A caption}}{{table u/toy.csv}}{{command v}}\n' > whole.html
+    exits 0 "$COSPEC" reproduce --steps s.json --template whole.html --claims B -o part && [ "$(grep -o '<em>not chosen</em>' part/report.html | wc -l)" = 4 ] && grep -q 'holds</b>.*<td>It.</td>' part/report.html || { fail "$(cat err part/report.html)"; return 1; }
+    exits 0 "$COSPEC" reproduce --steps s.json --template whole.html --claims A -o part --resume --force && [ "$(grep -o '<em>not chosen</em>' part/report.html | wc -l)" = 4 ] && grep -q '<tr><td>It. <em>not chosen</em></td></tr>' part/report.html && grep -q 'A caption' part/report.html || { fail "$(cat err part/report.html)"; return 1; }
     refuses 2 "no claim has a name that starts with C,x" "$COSPEC" reproduce --steps s.json --claims C,x -o c && [ ! -e c ] || return 1
     # A scale may have its own claims, in the variable of that name; --claims chooses others, and an empty one is all.
     sed 's/^{/{"scales": ["some", "all"], "variables": {"claims": ["B-", ""]}, /' s.json > scales.json
