@@ -374,7 +374,12 @@ static cs_status put_row(const cs_report *r, const table *t, const cs_study_clai
         status = put_sides(r, last, !c->paper);
     } else {
         cs_html_put(r->out, "%", c->printed ? "as printed" : "as corrected");
-        if (c->audits > 1) (void)fprintf(r->out, ", the worst of %lld seeds", (long long)c->audits);
+        int64_t passed = 0;
+        for (int64_t a = 0; a < c->audits; ++a)
+            passed += strcmp(c->audit[a].found, "PASS") == 0;
+        if (c->audits > 1)
+            (void)fprintf(r->out, ", holds with %lld of %lld seeds", (long long)passed,
+                          (long long)c->audits);
     }
     cs_html_put(r->out, "</td><td>");
     if (t->compared) {

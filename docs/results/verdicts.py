@@ -559,7 +559,8 @@ class Claim:
 
     def row(self):
         if self.audits:
-            return {"claim": self.name, "left": self.statement, "right": " ".join(self.audits), "verdict": self.verdict}
+            return {"claim": self.name, "left": self.statement, "right": " ".join(self.audits), "verdict": self.verdict,
+                    "seeds": len(self.audits) if len(self.audits) > 1 else NAN}
         p = list(self.points.values())[-1]
         left, right = p.sides.left.mean, p.sides.right.mean
         return {"claim": self.name, "left": p.sides.left.label, "left_value": left.value, "left_se": left.se,
