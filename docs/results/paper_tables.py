@@ -46,8 +46,12 @@ def number_of(side):
     return mean.value, verdicts.margin(parts, math.log(verdicts.ALPHA)) if parts else math.nan, mean.seeds
 
 
-def short(metric):
-    return metric.removeprefix("accuracy, ")
+def short(row):
+    """The metric; of hidden patches with their share, which two tables choose differently."""
+    paper, table = row["source"].split(", ")
+    share = re.search(rf"{table} of {paper} hides (\d+ %)", row["scope"])
+    metric = row["metric"].removeprefix("accuracy, ")
+    return metric.replace("hidden patches", f"{share[1]} hidden") if share else metric
 
 
 def outcome(row):
@@ -96,13 +100,13 @@ def table(head, rows):
 
 
 def section(source, rows, everything, claims):
-    metrics = list(dict.fromkeys(r["metric"] for r in rows))
+    metrics = {r["metric"]: short(r) for r in rows}
     printed, ours = methods(rows, claims)
     if source in MORE:
         add_more(*MORE[source], everything, claims, printed, ours)
     head = ["method"]
-    for metric in metrics:
-        head += [f"paper, {short(metric)}", f"ours, {short(metric)} (95 %)", "seeds"]
+    for name in metrics.values():
+        head += [f"paper, {name}", f"ours, {name} (95 %)", "seeds"]
     body = []
     for label in dict.fromkeys(label for label, _ in ours):
         cells = [label]
@@ -116,7 +120,7 @@ def section(source, rows, everything, claims):
         d = float(row["difference"])
         half = float(row["high"]) - d
         sign = "above" if row["want"] == ">" else "below"
-        compared.append([f"{row['left']} {sign} {row['right']}", short(row["metric"]), interval(d, half, half < 0.003),
+        compared.append([f"{row['left']} {sign} {row['right']}", short(row), interval(d, half, half < 0.003),
                          row["seeds"], outcome(row), row["baselines"]])
     compared = table(["claim", "metric", "difference (95 %)", "paired seeds",
                       f"verdict at {rows[0]['setting']}", "baseline"], compared)

@@ -25,6 +25,46 @@ test_published_studies() {
     xz -dc values.csv.xz | sed '0,/^number,.*,,[0-9a-f]*,/s/^\(number,.*,,[0-9a-f]*,\)[^,]*,/\150,/' > values.csv && ! xz -dc values.csv.xz | cmp -s - values.csv && exits 1 decide . || fail "a value was changed: $why $(cat out err)"
 }
 
+# The condensed tables of images: a comment in each row names its claims, whose numbers, seeds and baselines it has. No heading of tables.md
+# has two shares of hidden patches.
+test_condensed_tables() {
+    python3 - "$root/docs/results/study-images" 2> err << 'EOF' || { fail "$(cat err)"; return 1; }
+import csv, re, sys
+folder, checked = sys.argv[1], 0
+def cell(values):
+    n = sorted(int(v) for v in values) if all(v.isdigit() for v in values) else []
+    return values[0] if len(set(values)) == 1 else f"{n[0]} to {n[-1]}" if len(n) > 6 else "; ".join(values)
+def check_numbers(text, values, row):
+    for x in re.findall(r"-?\.\d+", text):
+        assert any(abs(float(v) - float(x)) <= .5001 * 10 ** -len(x.split(".")[1]) for v in values), (x, row)
+readme = open(f"{folder}/README.md").read().split("## Long study")
+for text, study, columns in zip(readme, ("cpu", "long"), (5, 7)):
+    claims = {r["claim"]: r for r in csv.DictReader(open(f"{folder}/{study}/claims.csv"))}
+    for line in text.split("\n### Own claims")[0].split("\n"):
+        assert not re.match(r"\| (LA|GVP|Table)\b", line) or "<!--" in line, line
+    for line in text.split("\n"):
+        named = re.search(r"^\| .* <!-- (.*) --> \|$", line)
+        if not named:
+            continue
+        rows = [claims[name] for name in named[1].split()]
+        cells = [c.strip() for c in re.sub("<!--.*-->", "", line).strip("|").split("|")]
+        assert len(cells) == columns, line
+        check_numbers(cells[1], [r["left_value"] for r in rows], line)
+        check_numbers(cells[2], [r["right_value"] for r in rows], line)
+        check_numbers(re.sub(r"\([^)]*\)", "", cells[3]), [r["difference"] for r in rows], line)
+        seeds, baselines = cell([r["seeds"] for r in rows]), cell([r["baselines"] for r in rows])
+        if study == "cpu":
+            assert (seeds, baselines) == ("4", "not checked"), line
+        else:
+            assert (cells[4], cells[6]) == (seeds, baselines), (line, seeds, baselines)
+        checked += 1
+assert "baseline not checked |" in readme[0]
+assert checked >= 50, checked
+tables = open(f"{folder}/tables.md").read()
+assert "hidden patches" not in tables and "ours, L2, 25 % hidden" in tables and "ours, L2, 75 % hidden" in tables
+EOF
+}
+
 # Every claim with a threshold states the paper's own difference, and it is that of the numbers in its row: per cent, nats or L2.
 test_effects_are_the_papers() {
     python3 - "$root" 2> err << 'EOF' || { fail "$(cat err)"; return 1; }
