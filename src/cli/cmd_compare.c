@@ -79,7 +79,7 @@ static cs_status describe(job *j, const cs_model_text *t, cs_compare_model *m)
     m->pooling = t->decoder || t->kind.attention == CS_ATTENTION_CAUSAL ? "last" : "mean";
     m->next = !head || !reads ? "" : masked && t->kind.kind != CS_KIND_HYBRID ? "append" : "prefix";
     m->pseudo = head && masked && reads;
-    m->ask = m->pseudo ? cs_args_format(j->args, "--ask all --positions %" PRId64,
+    m->ask = m->pseudo ? cs_args_format(j->args, "--ask %s,pseudo --positions %" PRId64, m->next,
                                         cs_args_int(j->args, "positions"))
                        : "";
     m->masks = masked && reads;

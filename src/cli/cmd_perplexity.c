@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/enum_names.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/model_options.h"
@@ -144,12 +145,37 @@ static bool ways_differ(const run *r)
 
 static bool is_wanted(const cs_args *args, const run *r, cs_ask ask)
 {
-    if (ask == CS_ASK_ELBO || !cs_args_is(args, "ask", "auto")) {
-        return cs_args_is(args, "ask", cs_ask_name(ask)) ||
-               (ask != CS_ASK_ELBO && cs_args_is(args, "ask", "all"));
+    const char *list = cs_args_text(args, "ask");
+    const bool usual = ask != CS_ASK_PSEUDO && ask != CS_ASK_ELBO &&
+                       (r->options.kind != CS_KIND_HYBRID || ask == CS_ASK_PREFIX) &&
+                       (ask != CS_ASK_REMAINING || ways_differ(r));
+    return cs_listed(list, cs_ask_name(ask)) || (usual && cs_listed(list, "auto")) ||
+           (ask != CS_ASK_ELBO && cs_listed(list, "all"));
+}
+
+/* Every name of the list applies to the model. */
+static cs_status check_asks(const cs_args *args, const run *r)
+{
+    static const char *const name[] = {"auto",      "prefix", "append", "remaining",
+                                       "pseudo",    "elbo",   "all"};
+    const char *list = cs_args_text(args, "ask");
+    cs_ask ways[CS_ASKS];
+    const int count = cs_asks_of(r->options.kind, ways);
+    cs_status status = CS_OK;
+    for (const char *at = list; *at && status == CS_OK; at += strcspn(at, ","), at += *at == ',') {
+        CS_AUTO_FREE char *word = cs_format("%.*s", (int)strcspn(at, ","), at);
+        int number = 0;
+        if (!word) return CS_ERR_MEMORY;
+        status = CS_NAME_AMONG("value of --ask", word, name, &number);
+        bool applies = cs_listed("auto all", word);
+        for (int i = 0; i < count; ++i) {
+            applies = applies || strcmp(word, cs_ask_name(ways[i])) == 0;
+        }
+        if (status == CS_OK && !applies)
+            status = cs_fail(CS_ERR_USAGE, "--ask %s does not apply to a %s model", word,
+                             cs_kind_name(r->options.kind));
     }
-    return ask != CS_ASK_PSEUDO && (r->options.kind != CS_KIND_HYBRID || ask == CS_ASK_PREFIX) &&
-           (ask != CS_ASK_REMAINING || ways_differ(r));
+    return status;
 }
 
 /* --- bytes --- */
@@ -205,7 +231,7 @@ static cs_status measure(const cs_args *args, run *r)
 {
     cs_ask ways[CS_ASKS];
     int count = cs_asks_of(r->options.kind, ways);
-    cs_status status = CS_OK;
+    cs_status status = check_asks(args, r);
     for (int i = 0; i < count && status == CS_OK; ++i) {
         if (is_wanted(args, r, ways[i])) {
             cs_perplexity_answer *a = &r->answer[r->answers++];
@@ -213,9 +239,6 @@ static cs_status measure(const cs_args *args, run *r)
             status = cs_perplexity_of(&r->text.model, &r->text.corpus, &r->options, &a->p);
         }
     }
-    if (status == CS_OK && r->answers == 0)
-        status = cs_fail(CS_ERR_USAGE, "--ask %s does not apply to a %s model",
-                         cs_args_text(args, "ask"), cs_kind_name(r->options.kind));
     return status;
 }
 
@@ -294,9 +317,10 @@ static cs_status run_perplexity(cs_args *args)
 
 static const cs_opt perplexity_options[] = {
     CS_EXTRA,
-    CS_CHOICE("ask", "auto|prefix|append|remaining|pseudo|elbo|all", "auto",
-              "How masked, mntp and mae-lm models predict (see above). auto: append and remaining "
-              "where they differ."),
+    {"ask", 0, CS_OPT_NAME, "auto|prefix|append|remaining|pseudo|elbo|all", "auto", 0, 0,
+     "How masked, mntp and mae-lm models predict (see above), or several ways as append,pseudo. "
+     "auto: append and remaining where they differ.",
+     false},
     CS_CHOICE("kind", "auto|causal|masked|two-stream|mae-lm|linear|mntp|hybrid", "auto",
               "Kind of model. auto: as trained, else by its architecture."),
     CS_CHOICE("first", "auto|yes|no", "auto",

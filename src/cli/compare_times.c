@@ -42,7 +42,7 @@ static const double WRITING = 6.0, DRAWING = 16.0, NEAREST = 9.0;
 
 /* In passes over a token, as one batch by itself takes, which is longer than one of many: a step of training; a
  * masked token's prediction, of each token of its text. */
-static const double TRAINING = 2.0, PREDICTION = 1.7;
+static const double TRAINING = 2.0, PREDICTION = 1.0;
 
 /* Evaluations of a fit of a probe, in multiply-adds of the features; seconds of a pair of documents with all
  * blocks, of connectivity, and of similarity over the width. */

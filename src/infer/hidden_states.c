@@ -62,6 +62,7 @@ typedef struct {
     cs_ahead ahead;
     cs_ahead_batch wanted;
     float *values; /* of the batch */
+    bool one_row;  /* the network's top has only the row of each piece that is pooled */
     /* the document under way, pooled */
     int64_t document, document_rows;
     double *sum; /* planes x width */
@@ -279,6 +280,12 @@ static cs_status fill_rows(walk *w, const piece *p, int64_t b, int64_t draw)
     return status;
 }
 
+/* The row of a piece that is pooled, where it is one. */
+static int64_t pooled_row(cs_pooling pooling, const piece *p)
+{
+    return pooling == CS_POOL_LAST ? p->rows - 1 : 0;
+}
+
 /* Rows of a piece added to its pooled vector: the mean over the draws so far. */
 static void pool_piece(const walk *w, int64_t plane, const piece *p, const float *rows,
                        int64_t draw)
@@ -286,8 +293,8 @@ static void pool_piece(const walk *w, int64_t plane, const piece *p, const float
     const cs_pooling pooling = pooling_of(w, plane);
     const int64_t d = w->width;
     double *sum = w->pooled[plane] + (p - w->piece) * d, *all = draw == 0 ? sum : w->once;
-    int64_t from = pooling == CS_POOL_LAST ? p->rows - 1 : 0;
-    int64_t to = pooling == CS_POOL_FIRST ? 1 : p->rows;
+    int64_t from = w->one_row ? 0 : pooled_row(pooling, p);
+    int64_t to = w->one_row || pooling == CS_POOL_FIRST ? 1 : p->rows;
     cs_fill(d, 0, all);
     for (int64_t i = from; i < to; ++i) {
         for (int64_t j = 0; j < d; ++j) {
@@ -304,10 +311,10 @@ static cs_status keep_piece(const walk *w, int64_t l, const piece *p, const floa
                             int64_t draw)
 {
     const cs_hidden_options *o = &w->options;
-    int64_t d = w->width;
-    for (int64_t i = 0; i < p->rows * d; ++i) {
+    const int64_t d = w->width, first = w->one_row ? pooled_row(o->pooling, p) : 0;
+    for (int64_t i = 0; i < (w->one_row ? 1 : p->rows) * d; ++i) {
         if (!isfinite(rows[i])) {
-            const cs_hidden_row *row = w->about + p->first + i / d;
+            const cs_hidden_row *row = w->about + p->first + first + i / d;
             return cs_fail(CS_ERR_INPUT,
                            "layer %lld, document %lld, piece %d, position %d: a state is %s",
                            (long long)o->layer[l], (long long)row->document, row->piece,
@@ -340,16 +347,21 @@ static cs_status compute_draw(walk *w, int64_t first, int64_t count, int64_t dra
         int64_t rows = w->piece[w->order[first + b]].rows;
         length = rows > length ? rows : length;
     }
-    cs_status status = cs_pass_begin(&w->pass, count, length, 0);
+    cs_status status = cs_pass_begin(&w->pass, count, length, w->one_row ? count : 0);
     for (int64_t b = 0; status == CS_OK && b < count; ++b) {
-        status = fill_rows(w, &w->piece[w->order[first + b]], b, draw);
+        const piece *p = &w->piece[w->order[first + b]];
+        status = fill_rows(w, p, b, draw);
+        if (w->one_row)
+            cs_batch_predict(&w->pass.batch, b * w->pass.batch.length + pooled_row(o->pooling, p),
+                             -1, 0, 0, 0);
     }
     if (status == CS_OK) status = cs_pass_forward(&w->pass, 1, (cs_run_key){0});
     for (int64_t l = 0; status == CS_OK && l < o->layers; ++l) {
         status = cs_run_get_f32(w->pass.run, tensor_of(w, o->layer[l]), w->scratch);
         for (int64_t b = 0; status == CS_OK && b < count; ++b) {
-            status = keep_piece(w, l, &w->piece[w->order[first + b]],
-                                w->scratch + b * w->pass.batch.length * w->width, draw);
+            const int64_t row = b * (w->one_row ? 1 : w->pass.batch.length);
+            status = keep_piece(w, l, &w->piece[w->order[first + b]], w->scratch + row * w->width,
+                                draw);
         }
     }
     return status;
@@ -540,8 +552,13 @@ cs_status cs_hidden_states(cs_model *model, const cs_corpus *corpus,
                                   o->around.befores + o->around.afters, &w.source);
     if (status != CS_OK) return status;
     const int64_t rows = cs_most(o->max_length, w.source);
+    w.one_row = !o->decoder && !o->raw && !o->poolings && o->layers == 1 &&
+                o->layer[0] == cs_model_config_depth(&model->config, false) &&
+                (o->pooling == CS_POOL_FIRST || o->pooling == CS_POOL_LAST);
     const cs_network_options sizes = {.form = o->decoder ? CS_FORM_MAE : CS_FORM_SINGLE,
-                                      .keep_hidden = true,
+                                      .keep_hidden = !w.one_row,
+                                      .headless = w.one_row,
+                                      .predictions = w.one_row ? o->batch : 0,
                                       .batch = o->batch,
                                       .length = rows,
                                       .decoder_length = o->decoder ? rows : 0};

@@ -204,7 +204,11 @@ static int emit_single(cs_emitter *e)
     if (!narrow) {
         stream.x = cs_graph_gather(e->graph, stream.x, e->net->loss.rows, e->net->loss.predict);
     }
-    return cs_emit_final(e, stream, "final_norm");
+    const int x = cs_emit_final(e, stream, "final_norm");
+    if (!o->headless) return x;
+    e->net->top = x;
+    cs_graph_keep(e->graph, x);
+    return CS_NONE;
 }
 
 /* --- head and loss ---------------------------------------------------------------------------- */
@@ -380,12 +384,21 @@ static cs_status check_classifier(const cs_model_config *c, const cs_network_opt
                          (long long)o->predictions, (long long)o->batch);
 }
 
+static cs_status check_headless(const cs_model_config *c, const cs_network_options *o)
+{
+    return o->form != CS_FORM_SINGLE || o->loss != CS_LOSS_NONE || o->classify || o->detect ||
+                   o->offsets > 1 || o->training || o->keep_hidden || o->predictions < 1
+               ? cs_fail(CS_ERR_USAGE, "states of some rows need the single form without a loss")
+               : check_sizes(c, o);
+}
+
 static cs_status check_options(const cs_model_config *c, const cs_network_options *o)
 {
     if ((c->arch == CS_ARCH_LINEAR) != (o->form == CS_FORM_LINEAR)) {
         return cs_fail(CS_ERR_USAGE, "architecture %s does not support this form of network",
                        cs_arch_name(c->arch));
     }
+    if (o->headless) return check_headless(c, o);
     if (o->form == CS_FORM_TWO_STREAM || (o->form == CS_FORM_MAE && !c->decoder.stack) ||
         (o->training && !o->classify)) {
         cs_status status = cs_arch_trained(c->arch);
@@ -478,7 +491,7 @@ static void emit(cs_emitter *e)
                                                 [CS_FORM_LINEAR] = emit_linear};
     loss_rows(e);
     int x = FORM[e->options->form](e);
-    if (e->options->predictions > 0) {
+    if (e->options->predictions > 0 && !e->options->headless) {
         if (e->options->classify) {
             emit_classifier(e, x);
         } else if (e->options->detect) {

@@ -51,6 +51,8 @@ typedef struct {
     int64_t offsets;
     /* Loss rows are texts, read by the classification head. */
     bool classify;
+    /* Loss rows have no head: `top` has their states alone. */
+    bool headless;
     /* hidden[] stays readable; not in training. */
     bool keep_hidden;
     /* B, S. */
@@ -124,7 +126,7 @@ typedef struct cs_network {
         int features;
     } loss;
     /* Without loss rows: every content row after the final norm; for a stack that is kept: every
-     * decoder row after its own. */
+     * decoder row after its own. Headless: the loss rows after the final norm. */
     int top;
     /* layers + 1: embeddings, then the residual stream after each layer, of the content (MAE:
      * encoder; a stack: decoder) rows; 0 unless kept. */
