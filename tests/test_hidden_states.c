@@ -187,6 +187,31 @@ TEST(pooling_is_arithmetic)
     }
 }
 
+/* Where one row of a piece is pooled, the last layer is computed for that row alone; raw states are
+ * not of that network. */
+TEST(one_row_of_the_last_layer)
+{
+    static const recipe *const of[] = {&MASKED, &CAUSAL};
+    for (int m = 0; m < 2; ++m) {
+        CS_AUTO_BY(free_training, training) t = make_training(of[m], "");
+        for (int p = 0; p < 4; ++p) {
+            cs_hidden_options o = {.split = true,
+                                   .max_length = 4,
+                                   .raw = p >= 2,
+                                   .masks.attention = m == 0 ? CS_ATTENTION_BIDIRECTIONAL
+                                                             : CS_ATTENTION_CAUSAL,
+                                   .pooling = p % 2 == 0 ? CS_POOL_FIRST : CS_POOL_LAST};
+            rows *all = states_of(&t, &o);
+            o.layer = ALL + 2;
+            o.layers = 1;
+            rows *alone = states_of(&t, &o);
+            assert_int_equal(alone->rows, all->rows);
+            assert_each(d, 0, t.corpus.documents,
+                        memcmp(alone->state[0][d], all->state[2][d], sizeof all->state[2][d]) == 0);
+        }
+    }
+}
+
 TEST(layers_are_chosen)
 {
     CS_AUTO_BY(free_training, training) t = make_training(&CAUSAL, "");

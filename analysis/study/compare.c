@@ -70,8 +70,8 @@ static cs_status add_model(const cs_model_comparison *c, const cs_compare_model 
         status = add_row(
             rows,
             json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, "
-                      "s:s, s:s, s:s, s:s}",
-                      "name", m->name, "path", m->path, "stack",
+                      "s:s, s:s, s:s, s:s, s:s}",
+                      "name", m->name, "path", m->path, "draws", m->draws, "stack",
                       m->decoder ? "--stack decoder" : "", "reads", reads, "given",
                       m->decoder && !c->sources ? "--no-source" : reads, "series", m->series,
                       "step", m->step, "kind", m->kind, "pooling", m->pooling, "last", last,

@@ -16,8 +16,9 @@ typedef struct {
     const char *arch, *kind;
     int64_t layers, width, parameters;
     const char *pooling; /* mean, first, last: the default of the kind */
-    /* "--ask all" and similar options; how it predicts the next token; "": not at all */
+    /* "--ask append,pseudo" and similar options; how it predicts the next token; "": not at all */
     const char *ask, *next;
+    const char *draws;         /* "--draws 2" where it reads by drawn plans, else "" */
     bool pseudo, masks, tunes; /* predicts from both sides; has [MASK]; can be fine-tuned */
     const char *missing;       /* parts that are not measured and why, each after "; "; "": none */
 } cs_compare_model;

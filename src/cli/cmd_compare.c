@@ -82,6 +82,9 @@ static cs_status describe(job *j, const cs_model_text *t, cs_compare_model *m)
     m->ask = m->pseudo ? cs_args_format(j->args, "--ask %s,pseudo --positions %" PRId64, m->next,
                                         cs_args_int(j->args, "positions"))
                        : "";
+    m->draws = t->kind.attention == CS_ATTENTION_PLAN
+                   ? cs_args_format(j->args, "--draws %" PRId64, cs_args_int(j->args, "draws"))
+                   : "";
     m->masks = masked && reads;
     m->tunes = !t->decoder && cs_model_config_tunes(c) == CS_OK;
     cs_reason_clear();
@@ -91,7 +94,7 @@ static cs_status describe(job *j, const cs_model_text *t, cs_compare_model *m)
                                                : "; prediction (no head)",
                                 m->tunes ? "" : "; fine-tuning (no gradient here)",
                                 m->masks ? "" : "; mask-rank (no [MASK])");
-    return m->ask && m->missing ? status : CS_ERR_MEMORY;
+    return m->ask && m->draws && m->missing ? status : CS_ERR_MEMORY;
 }
 
 static cs_status add_model(job *j, cs_compare_model m)
@@ -451,6 +454,9 @@ static const cs_opt compare_options[] = {
            "Number of pairs of documents for the surrogate of connectivity."),
     CS_INT("positions", "N", "2", 1, 1000000,
            "Tokens of a piece that masked models predict, each in its own pass."),
+    CS_INT("draws", "N", "2", 1, 100000,
+           "Plans drawn for each text of a model that reads by drawn plans, as prefix-lm: states "
+           "are means over them. Errors of their measures include the draws."),
     CS_TEXT("probe", "OPTIONS",
             "--few 20% --seeds 1 --validation-share 0.2 --penalties 1,0.1,0.01,1e-3",
             "Options of cospec probe."),
@@ -467,7 +473,7 @@ const cs_command cs_cmd_compare = {
     .run = run,
     .without = "seed all",
     .continues = "mask-token pad-token unk-token bos-token eos-token arguments max-length tasks "
-                 "read sources pairs positions probe finetune "
+                 "read sources pairs positions draws probe finetune "
                  "any-version jobs",
     .whole = cs_study_check_tables,
 };

@@ -33,6 +33,8 @@ test_two_models() {
         [ -s d/$f ] || { fail "no $f"; return 1; }
     done
     ! grep -q '{{' d/report.html && grep -q '<title>cospec: models compared</title>' d/report.html && grep -q 'Predicting the next token: bits per byte' d/report.html && grep -q 'Linear probe of kind: accuracy' d/report.html && grep -q 'below 1 where one dimension alone holds more than 90 % of the squares' d/report.html || { fail report; return 1; }
+    # each way of prediction that is reported, and no other
+    [ "$(sed 1d d/masked.perplexity/perplexity.csv | cut -d, -f2 | sort -u | tr '\n' ' ')" = "append pseudo " ] || { fail "$(cat d/masked.perplexity/perplexity.csv)"; return 1; }
     # the numbers of scores.csv are those that the command itself prints
     for m in ar masked; do
         ask=prefix; [ $m = ar ] || ask=append
@@ -74,12 +76,15 @@ test_resume() {
     before=$(stat -c %Y.%i d/ar.states/step.json)
     exits 0 compare ar masked c.tsv -o d --resume && [ "$(stat -c %Y.%i d/ar.states/step.json)" = "$before" ] && ! grep -q ' ar.states:' err || { fail "${why:-$(tail -3 err)}"; return 1; }
     # a third model: of the first two nothing is run again, nor listed by --dry-run
-    exits 0 "$COSPEC" train --corpus c.tsv --objective ar --arch gpt2 --max-length 16 --layers 1 --width 16 --heads 2 --batch 8 --steps 2 -o third &&
+    exits 0 "$COSPEC" train --corpus c.tsv --objective prefix-lm --arch gpt2 --max-length 16 --layers 1 --width 16 --heads 2 --batch 8 --steps 2 -o third &&
         exits 0 compare ar masked third c.tsv -o d --resume --dry-run && cp out times && exits 0 compare ar masked third c.tsv -o d --resume || { fail "${why:-$(tail -3 err)}"; return 1; }
     sed -n 's/^\[[^]]*\] \([^:]*\):.*/\1/p' err > ran
     ! grep -q '^ar.states' times && grep -q '^total .* of [0-9]* steps' times || { fail "$(cat times)"; return 1; }
     [ "$(sed '1d; $d' times | cut -d' ' -f1 | sort)" = "$(sort ran)" ] || { fail "other steps: $(cat times)"; return 1; }
     grep -q '^third.states$' ran && grep -q '^ar.third.alike$' ran && ! grep -v '^fig-\|third' ran || { fail "ran again: $(grep -v '^fig-\|third' ran | tr '\n' ' ')"; return 1; }
+    # it reads by drawn plans, two for each text
+    exits 0 "$COSPEC" features third c.tsv --pooling last --draws 2 --split all --limit 60 --max-length 16 --layers last -o two && cmp two/layer-1.npy d/third.states/layer-1-last.npy &&
+        ! grep -q -- --draws d/ar.states/step.json || { fail "${why:-other draws}"; return 1; }
     [ "$(grep -c '^shape.entropy,' d/scores.csv)" = 3 ] || { fail "$(cat d/scores.csv)"; return 1; }
     # other weights under the same name: what was measured of them is measured again, and of the others nothing
     cp ar/model.safetensors third.safetensors && exits 0 "$COSPEC" train --corpus c.tsv --objective ar --arch gpt2 --max-length 16 --layers 2 --width 16 --heads 2 --batch 8 --steps 2 --seed 5 -o ar --force &&

@@ -350,7 +350,11 @@ test_perplexity_of_masked_models() {
         [ "$(grep -c ',perplexity,' d/perplexity.csv)" = 2 ] && [ "$(grep -c ',pseudo_perplexity,' d/perplexity.csv)" = 1 ] || { fail "$(cat d/perplexity.csv)"; return 1; }
         # nothing is predicted from nothing but by the pseudo-perplexity
         [ "$(grep -c ',append,0,' d/by-length.csv)" = 0 ] && [ "$(grep -c ',append,1,' d/by-length.csv)" = 1 ] && [ "$(grep -c ',pseudo,0,' d/by-length.csv)" = 1 ] || { fail "$(cat d/by-length.csv)"; return 1; }
-        rm -r model d
+        # a list of ways
+        exits 0 "$COSPEC" perplexity model c.tsv --split test --ask pseudo,append -o e && grep -v ',remaining,' d/perplexity.csv | cmp - e/perplexity.csv &&
+            refuses 2 "--ask prefix does not apply to a $(sed -n 's/.*"kind": "\(.*\)",*/\1/p' d/perplexity.json) model" "$COSPEC" perplexity model c.tsv --split test --ask append,prefix &&
+            refuses 2 "unknown value of --ask 'apend' (auto, " "$COSPEC" perplexity model c.tsv --split test --ask pseudo,apend || { fail "${why:-another list}"; return 1; }
+        rm -r model d e
     done
     trained model mae-lm --decoder-attention cross && exits 0 "$COSPEC" perplexity model c.tsv --limit 4 --csv && [ "$(grep -c ',perplexity,' out)" = 1 ] || fail "${why:-$(cat out)}"
 }
