@@ -198,8 +198,8 @@ TEST(one_row_of_the_last_layer)
             cs_hidden_options o = {.split = true,
                                    .max_length = 4,
                                    .raw = p >= 2,
-                                   .masks.attention = m == 0 ? CS_ATTENTION_BIDIRECTIONAL
-                                                             : CS_ATTENTION_CAUSAL,
+                                   .masks.attention =
+                                       m == 0 ? CS_ATTENTION_BIDIRECTIONAL : CS_ATTENTION_CAUSAL,
                                    .pooling = p % 2 == 0 ? CS_POOL_FIRST : CS_POOL_LAST};
             rows *all = states_of(&t, &o);
             o.layer = ALL + 2;

@@ -69,16 +69,18 @@ static cs_status add_model(const cs_model_comparison *c, const cs_compare_model 
     if (status == CS_OK)
         status = add_row(
             rows,
-            json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, "
-                      "s:s, s:s, s:s, s:s, s:s}",
-                      "name", m->name, "path", m->path, "draws", m->draws, "stack",
-                      m->decoder ? "--stack decoder" : "", "reads", reads, "given",
-                      m->decoder && !c->sources ? "--no-source" : reads, "series", m->series,
-                      "step", m->step, "kind", m->kind, "pooling", m->pooling, "last", last,
-                      "layers", layers, "layer_list", list, "few_layers", few, "ask", m->ask,
-                      "next", m->next, "predicts", yes(predicts(m)), "probed", yes(c->tasks > 0),
-                      "tunes", yes(c->tasks > 0 && m->tunes && m->last), "masks",
-                      yes(m->masks && m->last)));
+            json_pack(
+                "{s:s, s:s, s:s, s:s, s:s++, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, "
+                "s:s, s:s, s:s, s:s, s:s, s:s, s:s}",
+                "name", m->name, "path", m->path, "draws", m->draws, "losses",
+                m->shares ? "--losses" : "", "given_losses", m->shares ? "--losses @" : "",
+                m->shares ? m->name : "", m->shares ? ".states/losses.npy" : "", "stack",
+                m->decoder ? "--stack decoder" : "", "reads", reads, "given",
+                m->decoder && !c->sources ? "--no-source" : reads, "series", m->series, "step",
+                m->step, "kind", m->kind, "pooling", m->pooling, "last", last, "layers", layers,
+                "layer_list", list, "few_layers", few, "ask", m->ask, "next", m->next, "predicts",
+                yes(predicts(m)), "probed", yes(c->tasks > 0), "tunes",
+                yes(c->tasks > 0 && m->tunes && m->last), "masks", yes(m->masks && m->last)));
     if (status == CS_OK) /* what is compared with the others */
         status = cs_json_set(json_array_get(rows, json_array_size(rows) - 1), "shown",
                              json_string(yes(m->last)));

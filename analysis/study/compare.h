@@ -18,6 +18,7 @@ typedef struct {
     const char *pooling; /* mean, first, last: the default of the kind */
     /* "--ask append,pseudo" and similar options; how it predicts the next token; "": not at all */
     const char *ask, *next;
+    bool shares;               /* the pass of its states gives the losses of its tokens */
     const char *draws;         /* "--draws 2" where it reads by drawn plans, else "" */
     bool pseudo, masks, tunes; /* predicts from both sides; has [MASK]; can be fine-tuned */
     const char *missing;       /* parts that are not measured and why, each after "; "; "": none */

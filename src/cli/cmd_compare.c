@@ -59,7 +59,7 @@ static cs_status check_word(const char *text)
 static cs_status describe(job *j, const cs_model_text *t, cs_compare_model *m)
 {
     const cs_model_config *c = &t->model.config;
-    cs_special_tokens around = {0};
+    cs_special_tokens around = {0}, begun = {0};
     const int64_t length = cs_args_int_or(j->args, "max-length", 0);
     if (c->shape.positions > 0 && length > c->shape.positions)
         return cs_fail(CS_ERR_USAGE, "--max-length %lld exceeds the %lld positions of %s",
@@ -85,6 +85,9 @@ static cs_status describe(job *j, const cs_model_text *t, cs_compare_model *m)
     m->draws = t->kind.attention == CS_ATTENTION_PLAN
                    ? cs_args_format(j->args, "--draws %" PRId64, cs_args_int(j->args, "draws"))
                    : "";
+    if (status == CS_OK) status = cs_model_text_begun(t, "auto", &begun);
+    m->shares = head && reads && t->kind.kind == CS_KIND_CAUSAL && !t->decoder &&
+                t->kind.attention == CS_ATTENTION_CAUSAL && begun.befores == around.befores;
     m->masks = masked && reads;
     m->tunes = !t->decoder && cs_model_config_tunes(c) == CS_OK;
     cs_reason_clear();

@@ -1,5 +1,7 @@
 /* cospec features: hidden states of a corpus as NPY files. */
 
+#include <math.h>
+
 #include "analysis/measures/row_blocks.h"
 #include "base/auto.h"
 #include "cli/commands.h"
@@ -16,6 +18,7 @@ typedef struct {
     cs_npy_stream **file; /* options.layers, once for each pooling */
     int64_t files;
     cs_npy_stream *rows, *labels;
+    float *losses; /* of the tokens of the corpus; NULL: not requested */
     int64_t count;
 } run;
 
@@ -30,9 +33,16 @@ static cs_status take_options(const cs_args *args, run *r)
     o->raw = cs_args_is(args, "final-norm", "no");
     CS_ARGS_FIELDS(args, o, mask_ratio, mask_seed, drop_masked);
     o->keep = r->text.keep;
-    return o->drop_masked && !(o->mask_ratio > 0)
-               ? cs_fail(CS_ERR_USAGE, "--drop-masked needs --mask-ratio")
-               : cs_args_hidden(args, &r->text, "layers", o);
+    if (o->drop_masked && !(o->mask_ratio > 0))
+        return cs_fail(CS_ERR_USAGE, "--drop-masked needs --mask-ratio");
+    if (cs_args_flag(args, "losses")) {
+        o->losses = r->losses = cs_alloc(r->text.corpus.tokens, sizeof *r->losses);
+        if (!r->losses) return CS_ERR_MEMORY;
+        for (int64_t i = 0; i < r->text.corpus.tokens; ++i) {
+            r->losses[i] = NAN;
+        }
+    }
+    return cs_args_hidden(args, &r->text, "layers", o);
 }
 
 /* --- files --- */
@@ -68,6 +78,7 @@ static cs_status open_files(cs_args *args, run *r)
                                   r->text.model.config.shape.width, &r->file[l])
                       : CS_ERR_MEMORY;
     }
+    if (status == CS_OK && r->losses) status = cs_output_claim(args, "losses.npy");
     if (status == CS_OK) status = open_file(args, "rows.npy", CS_I64, CS_ROW_COLUMNS, &r->rows);
     if (status == CS_OK && r->text.corpus.labels > 0)
         status = open_file(args, "labels.npy", CS_I64, 0, &r->labels);
@@ -92,7 +103,7 @@ static void release(run *r)
     }
     cs_npy_stream_abort(&r->rows);
     cs_npy_stream_abort(&r->labels);
-    cs_free(r->file);
+    CS_FREE_FIELDS(r, file, losses);
     cs_model_text_free(&r->text);
 }
 
@@ -168,6 +179,14 @@ static cs_status check_disk(const cs_args *args, const run *r)
                                   "hidden states");
 }
 
+static cs_status write_losses(cs_args *args, const run *r)
+{
+    const char *path = NULL;
+    cs_status status = cs_output_path(args, "losses.npy", &path);
+    return status == CS_OK ? cs_npy_write(path, CS_F32, 1, &r->text.corpus.tokens, r->losses)
+                           : status;
+}
+
 static cs_status write_states(cs_args *args, run *r, cs_item *root)
 {
     cs_status status = check_disk(args, r);
@@ -175,6 +194,7 @@ static cs_status write_states(cs_args *args, run *r, cs_item *root)
     if (status == CS_OK)
         status = cs_hidden_states(&r->text.model, &r->text.corpus, &r->options, take_block, r);
     if (status == CS_OK) status = close_files(r);
+    if (status == CS_OK && r->losses) status = write_losses(args, r);
     if (status != CS_OK) return status;
     describe(args, r, root);
     cs_item *files = cs_item_array(root, "~files"), *layers = cs_item_array(root, "~layer");
@@ -228,6 +248,9 @@ static const cs_opt features_options[] = {
     CS_FLAG("drop-masked",
             "Leave these tokens out instead, as the encoder of MAE-LM does; the others keep their "
             "positions."),
+    CS_FLAG("losses",
+            "Causal models: also write losses.npy, -log p of each token given those before it, for "
+            "cospec perplexity --losses. NaN: a token that is not predicted."),
     CS_CHOICE("dtype", "float32|float16", "float32", "Type of the states in the files."),
     {0},
 };

@@ -72,6 +72,7 @@ typedef struct {
     cs_content_masks masks;
     int32_t *token_bytes;
     double *unigram;      /* nats of a token; NULL: not requested */
+    cs_array losses;      /* of the tokens of the corpus; empty: the model computes them */
     double bytes_a_token; /* where token_bytes are not known; NaN: there is no text */
     cs_perplexity_answer answer[CS_ASKS];
     int answers;
@@ -110,6 +111,22 @@ static cs_status take_masks(const cs_args *args, run *r)
                      CS_ERR_USAGE,
                      "--attention %s does not apply: a %s model is evaluated with its own masks",
                      cs_args_text(args, "attention"), cs_kind_name(kind));
+}
+
+/* --losses: a number for each token of the corpus. */
+static cs_status take_losses(cs_args *args, run *r)
+{
+    const char *path = cs_args_text(args, "losses");
+    if (!path) return CS_OK;
+    cs_status status = cs_output_input(args, path);
+    if (status == CS_OK) status = cs_npy_read(path, 0, &r->losses);
+    if (status == CS_OK && (r->losses.dtype != CS_F32 || r->losses.size != r->text.corpus.tokens))
+        status = cs_fail(CS_ERR_INPUT,
+                         "%s: expected %lld float32 numbers, one for each token of %s, as "
+                         "losses.npy of cospec features --losses has them",
+                         path, (long long)r->text.corpus.tokens, cs_args_positional(args, 1));
+    if (status == CS_OK) r->options.losses = r->losses.data;
+    return status;
 }
 
 static cs_status take_options(const cs_args *args, run *r)
@@ -156,8 +173,8 @@ static bool is_wanted(const cs_args *args, const run *r, cs_ask ask)
 /* Every name of the list applies to the model. */
 static cs_status check_asks(const cs_args *args, const run *r)
 {
-    static const char *const name[] = {"auto",      "prefix", "append", "remaining",
-                                       "pseudo",    "elbo",   "all"};
+    static const char *const name[] = {"auto",   "prefix", "append", "remaining",
+                                       "pseudo", "elbo",   "all"};
     const char *list = cs_args_text(args, "ask");
     cs_ask ways[CS_ASKS];
     const int count = cs_asks_of(r->options.kind, ways);
@@ -302,6 +319,7 @@ static cs_status run_perplexity(cs_args *args)
     if (status == CS_OK) status = count_bytes(args, &r);
     if (status == CS_OK) status = fit_unigram(args, &r);
     if (status == CS_OK) status = take_options(args, &r);
+    if (status == CS_OK) status = take_losses(args, &r);
     if (status == CS_OK) {
         note_unknown(args, &r);
         status = measure(args, &r);
@@ -310,6 +328,7 @@ static cs_status run_perplexity(cs_args *args)
     for (int i = 0; i < r.answers; ++i) {
         cs_perplexity_free(&r.answer[i].p);
     }
+    cs_array_free(&r.losses);
     CS_FREE_FIELDS(&r, token_bytes, unigram);
     cs_model_text_free(&r.text);
     return status;
@@ -335,6 +354,10 @@ static const cs_opt perplexity_options[] = {
     CS_TEXT("unigram", "FILE|CORPUS", NULL,
             "Add a unigram baseline from this text (without its test share, counts plus one) and "
             "the paired difference. A useful model is below it."),
+    CS_TEXT(
+        "losses", "FILE.npy", NULL,
+        "Causal models: take -log p of each token from here (cospec features --losses, with the "
+        "same options for the text), and do not run the model."),
     CS_INT("blocks", "B", "20", 2, 1000, "Blocks of documents for the delete-block jackknife."),
     {0},
 };

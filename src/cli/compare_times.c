@@ -394,10 +394,12 @@ static double of_tasks(const estimate *e, const cs_step *step, const cs_compare_
     return seconds;
 }
 
-/* Passes over the corpus by perplexity: of masked models two or three ways, each of some positions. */
+/* Passes over the corpus by perplexity: none where the pass of the states gave the losses; of masked models two
+ * ways, each of some positions. */
 static double passes(const cs_step *step, const model_size *m)
 {
     const double positions = number_after(step, "--positions", 0.0);
+    if (has_word(step, "--losses")) return 0.0;
     return positions > 0.0 ? PREDICTION * (positions < m->length ? positions : m->length) : 1.0;
 }
 

@@ -17,6 +17,7 @@
 #include "base/threads.h"
 #include "base/vector_ops.h"
 #include "infer/document_pieces.h"
+#include "infer/hidden_private.h"
 #include "model/pass.h"
 #include "plan/ratio.h"
 #include "train/ahead.h"
@@ -24,6 +25,7 @@
 enum {
     PIECES_IN_WINDOW = 64, /* batches */
     WINDOW_NUMBERS = 1 << 26,
+    LOGITS = 1 << 26,
     PIECE_BITS = 20
 };
 
@@ -62,6 +64,7 @@ typedef struct {
     cs_ahead ahead;
     cs_ahead_batch wanted;
     float *values; /* of the batch */
+    float *loss;   /* of the tokens of a batch */
     bool one_row;  /* the network's top has only the row of each piece that is pooled */
     /* the document under way, pooled */
     int64_t document, document_rows;
@@ -95,75 +98,6 @@ int64_t cs_hidden_planes(const cs_hidden_options *o)
                                       : o->layers + (o->poolings ? CS_POOLINGS : 0);
 }
 
-/* --- options -----------------------------------------------------------------------------------*/
-
-static cs_status check_layers(const cs_hidden_options *o, int64_t last)
-{
-    if (o->layers < 1) {
-        return cs_fail(CS_ERR_USAGE, "no layer requested");
-    }
-    for (int64_t l = 0; l < o->layers; ++l) {
-        if (o->layer[l] < 0 || o->layer[l] > last) {
-            return cs_fail(CS_ERR_USAGE, "layer %lld is not in 0..%lld", (long long)o->layer[l],
-                           (long long)last);
-        }
-        if (l > 0 && o->layer[l] <= o->layer[l - 1]) {
-            return cs_fail(CS_ERR_USAGE, "layer %lld does not come after layer %lld",
-                           (long long)o->layer[l], (long long)o->layer[l - 1]);
-        }
-    }
-    return CS_OK;
-}
-
-static cs_status check_masking(const cs_hidden_options *o, const cs_model_config *c)
-{
-    if (!(o->mask_ratio >= 0 && o->mask_ratio < 1)) {
-        return cs_fail(CS_ERR_USAGE, "mask ratio %g is not in [0, 1)", o->mask_ratio);
-    }
-    if (!(o->mask_keep >= 0 && o->mask_random >= 0 && o->mask_keep + o->mask_random <= 1)) {
-        return cs_fail(
-            CS_ERR_USAGE,
-            "the shares of masked tokens kept, %g, and random, %g, are not in [0, 1] together",
-            o->mask_keep, o->mask_random);
-    }
-    if (o->drop_masked && o->mask_keep + o->mask_random > 0) {
-        return cs_fail(CS_ERR_USAGE, "dropped masked tokens can be neither kept nor random");
-    }
-    const cs_replacement replacement = cs_replacement_of(c, o->mask_keep, o->mask_random);
-    bool needs_mask = o->mask_ratio > 0 && !o->drop_masked && o->mask_keep < 1;
-    if (o->decoder && (o->mask_ratio > 0 || o->masks.attention != CS_ATTENTION_BIDIRECTIONAL)) {
-        return cs_fail(CS_ERR_USAGE, "hidden states of a decoder need an input without masked "
-                                     "tokens and an encoder with full attention");
-    }
-    if (needs_mask && (c->ids.mask < 0 || c->ids.mask >= c->shape.vocab)) {
-        return cs_fail(CS_ERR_USAGE,
-                       "the model has no mask token; --mask-token names that of a tokenizer");
-    }
-    return cs_replacement_check(&replacement);
-}
-
-/* Fills in what is 0. */
-static cs_status resolve(const cs_model *model, cs_hidden_options *o)
-{
-    const cs_model_config *c = &model->config;
-    if (c->arch == CS_ARCH_LINEAR) {
-        return cs_fail(CS_ERR_USAGE, "architecture linear has no hidden states");
-    }
-    if (o->decoder && !c->decoder.stack) {
-        return cs_fail(CS_ERR_USAGE, "the model (%s) has no second stack", cs_arch_name(c->arch));
-    }
-    if (o->decoder && c->decoder.start < 0) {
-        return cs_fail(CS_ERR_USAGE, "config.json has no decoder_start_token_id");
-    }
-    if (o->sources && !o->decoder) {
-        return cs_fail(CS_ERR_USAGE, "sources need a model with an encoder and a decoder");
-    }
-    cs_status status = check_layers(o, cs_model_config_depth(c, o->decoder));
-    if (status == CS_OK) status = check_masking(o, c);
-    if (status != CS_OK) return status;
-    return cs_pieces_limits(c, o->around.befores + o->around.afters, &o->max_length, &o->batch);
-}
-
 /* --- pieces ------------------------------------------------------------------------------------*/
 
 static int64_t masked_of(const cs_hidden_options *o, int64_t n)
@@ -191,7 +125,7 @@ cs_status cs_hidden_rows(const cs_model *model, const cs_corpus *corpus,
     cs_hidden_options o = *options;
     CS_AUTO(cs_sequences) s = {0};
     int64_t rows = 0;
-    cs_status status = resolve(model, &o);
+    cs_status status = cs_hidden_resolve(model, &o);
     if (status == CS_OK) status = cut(corpus, &o, &s);
     for (int64_t i = 0; status == CS_OK && i < s.count; ++i) {
         bool first = i == 0 || s.document[i] != s.document[i - 1];
@@ -338,30 +272,57 @@ static int tensor_of(const walk *w, int64_t layer)
     return top ? w->pass.network.top : w->pass.network.hidden[layer];
 }
 
+/* The tokens of a piece with a row before them, as loss rows. */
+static int64_t predicted(const walk *w, const piece *p)
+{
+    return w->options.losses ? p->tokens - (w->options.around.befores == 0) : w->one_row;
+}
+
+static void predict(walk *w, int64_t b, int32_t number)
+{
+    const piece *p = &w->piece[number];
+    const int64_t row = b * w->pass.batch.length;
+    for (int64_t t = p->tokens - predicted(w, p); w->options.losses && t < p->tokens; ++t) {
+        cs_batch_predict(&w->pass.batch, row + w->options.around.befores + t - 1,
+                         w->corpus->token[p->start + t], 1, number, t);
+    }
+    if (w->one_row)
+        cs_batch_predict(&w->pass.batch, row + pooled_row(w->options.pooling, p), -1, 0, 0, 0);
+}
+
+static cs_status take_losses(walk *w)
+{
+    const cs_batch *b = &w->pass.batch;
+    cs_status status = cs_run_get_f32(w->pass.run, w->pass.network.loss.value, w->loss);
+    for (int64_t r = 0; r < b->events && status == CS_OK; ++r) {
+        w->options.losses[w->piece[b->loss.example[r]].start + b->loss.place[r]] = w->loss[r];
+    }
+    return status;
+}
+
 /* Pieces order[first .. first + count - 1] under one draw of their masks. */
 static cs_status compute_draw(walk *w, int64_t first, int64_t count, int64_t draw)
 {
     const cs_hidden_options *o = &w->options;
-    int64_t length = cs_most(1, w->source);
+    int64_t length = cs_most(1, w->source), predictions = o->losses != NULL;
     for (int64_t b = 0; b < count; ++b) {
-        int64_t rows = w->piece[w->order[first + b]].rows;
-        length = rows > length ? rows : length;
-    }
-    cs_status status = cs_pass_begin(&w->pass, count, length, w->one_row ? count : 0);
-    for (int64_t b = 0; status == CS_OK && b < count; ++b) {
         const piece *p = &w->piece[w->order[first + b]];
-        status = fill_rows(w, p, b, draw);
-        if (w->one_row)
-            cs_batch_predict(&w->pass.batch, b * w->pass.batch.length + pooled_row(o->pooling, p),
-                             -1, 0, 0, 0);
+        length = cs_most(length, p->rows);
+        predictions += predicted(w, p);
+    }
+    cs_status status = cs_pass_begin(&w->pass, count, length, predictions);
+    for (int64_t b = 0; status == CS_OK && b < count; ++b) {
+        status = fill_rows(w, &w->piece[w->order[first + b]], b, draw);
+        predict(w, b, w->order[first + b]);
     }
     if (status == CS_OK) status = cs_pass_forward(&w->pass, 1, (cs_run_key){0});
+    if (status == CS_OK && o->losses) status = take_losses(w);
     for (int64_t l = 0; status == CS_OK && l < o->layers; ++l) {
         status = cs_run_get_f32(w->pass.run, tensor_of(w, o->layer[l]), w->scratch);
         for (int64_t b = 0; status == CS_OK && b < count; ++b) {
             const int64_t row = b * (w->one_row ? 1 : w->pass.batch.length);
-            status = keep_piece(w, l, &w->piece[w->order[first + b]], w->scratch + row * w->width,
-                                draw);
+            status =
+                keep_piece(w, l, &w->piece[w->order[first + b]], w->scratch + row * w->width, draw);
         }
     }
     return status;
@@ -520,6 +481,7 @@ static cs_status allocate(walk *w)
     w->scratch =
         cs_pool_take(&w->pool, o->batch * cs_most(length, w->source) * d, sizeof *w->scratch);
     w->rank = cs_pool_take(&w->pool, length, sizeof *w->rank);
+    w->loss = cs_pool_take(&w->pool, w->pass.sizes.predictions, sizeof *w->loss);
     CS_POOL_FIELDS(&w->pool, w->planes, w, state, pooled);
     w->once = cs_pool_take(&w->pool, d, sizeof *w->once);
     w->sum = cs_pool_take(&w->pool, w->planes * d, sizeof *w->sum);
@@ -545,20 +507,26 @@ cs_status cs_hidden_states(cs_model *model, const cs_corpus *corpus,
               .width = model->config.shape.width,
               .document = -1};
     cs_hidden_options *o = &w.options;
-    cs_status status = resolve(model, o);
+    cs_status status = cs_hidden_resolve(model, o);
     if (status == CS_OK) status = cs_model_config_reads(&model->config, corpus->real_width);
     if (status == CS_OK)
         status = cs_sources_check(o->sources, corpus, model->config.shape.vocab,
                                   o->around.befores + o->around.afters, &w.source);
     if (status != CS_OK) return status;
     const int64_t rows = cs_most(o->max_length, w.source);
-    w.one_row = !o->decoder && !o->raw && !o->poolings && o->layers == 1 &&
+    while (o->losses && o->batch > 1 && o->batch * rows > LOGITS / model->config.shape.vocab) {
+        o->batch /= 2;
+    }
+    w.one_row = !o->losses && !o->decoder && !o->raw && !o->poolings && o->layers == 1 &&
                 o->layer[0] == cs_model_config_depth(&model->config, false) &&
                 (o->pooling == CS_POOL_FIRST || o->pooling == CS_POOL_LAST);
     const cs_network_options sizes = {.form = o->decoder ? CS_FORM_MAE : CS_FORM_SINGLE,
                                       .keep_hidden = !w.one_row,
                                       .headless = w.one_row,
-                                      .predictions = w.one_row ? o->batch : 0,
+                                      .loss = o->losses ? CS_LOSS_CROSS_ENTROPY : CS_LOSS_NONE,
+                                      .predictions = o->losses   ? o->batch * rows + 1
+                                                     : w.one_row ? o->batch
+                                                                 : 0,
                                       .batch = o->batch,
                                       .length = rows,
                                       .decoder_length = o->decoder ? rows : 0};

@@ -66,6 +66,9 @@ typedef struct {
      */
     double mask_keep, mask_random;
     const uint8_t *keep; /* documents to take; NULL: all */
+    /* NULL, or corpus->tokens numbers: those of tokens with a row before them receive -log p of the
+     * token given what is before it. Of a causal model, whose rows see no later ones. */
+    float *losses;
     const cs_progress *progress;
 } cs_hidden_options;
 
@@ -100,7 +103,8 @@ cs_status cs_hidden_rows(const cs_model *model, const cs_corpus *corpus,
 /* Walks the corpus. Memory: one forward pass of `batch` pieces with all layers kept, and the rows
  * of some passes (at most 2^26 numbers, or one pass). Time: one forward pass a piece; pieces are
  * computed by length among those that are held together, so that little is spent on padding.
- * CS_ERR_USAGE: an option out of range (mask_keep + mask_random above 1); max_length above the
+ * CS_ERR_USAGE: losses where rows see later ones, or of a model without a head for tokens; an option
+ * out of range (mask_keep + mask_random above 1); max_length above the
  * model's positions; the decoder of a model without a second stack or without a start token, or with
  * masking; no space for a token in addition to the special ones; architecture linear, which has no
  * hidden states; masking without a mask token. CS_ERR_INPUT: a token that the model does not know,

@@ -128,6 +128,10 @@ static cs_status check_kind(const cs_perplexity_options *o, const cs_model_confi
         return cs_fail(CS_ERR_USAGE, "a %s model cannot be evaluated by %s", cs_kind_name(o->kind),
                        cs_ask_name(o->ask));
     }
+    if (o->losses && (o->kind != CS_KIND_CAUSAL || o->decoder || begins)) {
+        return cs_fail(CS_ERR_USAGE, "losses that are given need a causal model that does not "
+                                     "predict the first token from a begin token");
+    }
     if (o->content && o->kind != CS_KIND_TWO_STREAM) {
         return cs_fail(CS_ERR_USAGE, "content masks need a two-stream model");
     }
@@ -255,33 +259,55 @@ static void add_jobs(walk *w, int64_t sequence)
 
 /* --- a batch ---------------------------------------------------------------------------------- */
 
-static cs_status add_losses(walk *w)
+static cs_status add_loss(walk *w, const cs_score_job *job, int64_t target, float loss)
 {
     const cs_perplexity_options *o = &w->options;
-    const cs_batch *b = &w->pass.batch;
-    for (int64_t r = 0; r < b->events; ++r) {
-        const cs_score_job *job = &w->job[b->loss.example[r]];
-        int32_t target = b->loss.place[r];
-        if (!isfinite(w->loss[r])) {
-            return cs_fail(CS_ERR_INPUT, "document %lld, position %lld: the log-probability is %s",
-                           (long long)job->document, (long long)(job->place + target),
-                           isnan(w->loss[r]) ? "not a number" : "infinite");
-        }
-        cs_rng rng = cs_rng_at(o->seed, CS_STREAM_SPLIT, (uint64_t)job->document);
-        int64_t block = cs_rng_below(&rng, o->blocks);
-        int64_t bytes = o->token_bytes ? o->token_bytes[job->token[target]] : 0;
-        w->sum[block * w->text_length + target] += job->weight * (double)w->loss[r];
-        w->weight[block * w->text_length + target] += job->weight;
-        if (o->reference) {
-            w->reference[block * w->text_length + target] +=
-                job->weight * o->reference[job->token[target]];
-        }
-        w->bytes[block] += job->weight * (double)bytes;
-        const bool counts = job->draw == 0 || o->ask == CS_ASK_ELBO;
-        w->tokens_at[target] += counts;
-        w->bytes_seen += counts ? bytes : 0;
+    if (!isfinite(loss)) {
+        return cs_fail(CS_ERR_INPUT, "document %lld, position %lld: the log-probability is %s",
+                       (long long)job->document, (long long)(job->place + target),
+                       isnan(loss) ? "not a number" : "infinite");
     }
+    cs_rng rng = cs_rng_at(o->seed, CS_STREAM_SPLIT, (uint64_t)job->document);
+    int64_t block = cs_rng_below(&rng, o->blocks);
+    int64_t bytes = o->token_bytes ? o->token_bytes[job->token[target]] : 0;
+    w->sum[block * w->text_length + target] += job->weight * (double)loss;
+    w->weight[block * w->text_length + target] += job->weight;
+    if (o->reference) {
+        w->reference[block * w->text_length + target] +=
+            job->weight * o->reference[job->token[target]];
+    }
+    w->bytes[block] += job->weight * (double)bytes;
+    const bool counts = job->draw == 0 || o->ask == CS_ASK_ELBO;
+    w->tokens_at[target] += counts;
+    w->bytes_seen += counts ? bytes : 0;
     return CS_OK;
+}
+
+static cs_status add_losses(walk *w)
+{
+    const cs_batch *b = &w->pass.batch;
+    cs_status status = CS_OK;
+    for (int64_t r = 0; r < b->events && status == CS_OK; ++r) {
+        status = add_loss(w, &w->job[b->loss.example[r]], b->loss.place[r], w->loss[r]);
+    }
+    return status;
+}
+
+/* Those that are given, in the order of batches. */
+static cs_status add_given(walk *w, const int32_t *order, int64_t count)
+{
+    cs_status status = CS_OK;
+    for (int64_t b = 0; b < count; ++b) {
+        const cs_score_job *job = &w->job[order[b]];
+        for (int64_t t = cs_ask_first(&w->options); t < job->n && status == CS_OK; ++t) {
+            const float loss = w->options.losses[job->start + t];
+            status = isnan(loss)
+                         ? cs_fail(CS_ERR_INPUT, "document %lld, position %lld: no loss is given",
+                                   (long long)job->document, (long long)(job->place + t))
+                         : add_loss(w, job, t, loss);
+        }
+    }
+    return status;
 }
 
 /* The pieces of the jobs of a batch, those of jobs that follow one another once. */
@@ -317,6 +343,7 @@ static cs_status read_vectors(walk *w, const int32_t *order, int64_t count, int6
 static cs_status run_batch(walk *w, const int32_t *order, int64_t count, int64_t rest)
 {
     int64_t losses = 0;
+    if (w->options.losses) return add_given(w, order, count);
     for (int64_t b = 0; b < count; ++b) {
         losses += w->job[order[b]].loss_rows;
     }
@@ -480,7 +507,8 @@ static cs_status prepare(walk *w)
                    : o->ask == CS_ASK_ELBO ? o->positions
                                            : 1) *
                   (o->content ? cs_content_draws(o->content) : 1);
-    cs_status status = cs_pass_open(w->model, &sizes, &w->pass);
+    w->pass.sizes = sizes;
+    cs_status status = o->losses ? CS_OK : cs_pass_open(w->model, &sizes, &w->pass);
     CS_POOL_FIELDS(&w->pool, w->capacity, w, job, order);
     w->loss = cs_pool_take(&w->pool, sizes.predictions, sizeof *w->loss);
     CS_POOL_FIELDS(&w->pool, o->blocks * length, w, sum, weight);

@@ -114,6 +114,9 @@ typedef struct {
     const uint8_t *keep;        /* documents to take; NULL: all */
     const int32_t *token_bytes; /* bytes of the text of a token, by id; NULL: unknown */
     const double *reference;    /* nats of a token by id; NULL: none */
+    /* NULL, or corpus->tokens numbers: -log p of each token that is predicted, as cs_hidden_states
+     * gives them with the same options. The model is not run. Only of causal models. */
+    const float *losses;
     const cs_progress *progress;
 } cs_perplexity_options;
 

@@ -196,10 +196,12 @@ static int emit_single(cs_emitter *e)
     }
     const bool narrow = o->predictions > 0 && !o->keep_hidden && !e->config->layer.mixed;
     cs_stream stream = cs_emit_encoder(e, narrow);
-    if (o->predictions == 0) {
+    if (o->predictions == 0 || o->keep_hidden) {
         e->net->top = cs_emit_final(e, stream, "final_norm");
         cs_graph_keep(e->graph, e->net->top);
-        return CS_NONE;
+        return o->predictions == 0 ? CS_NONE
+                                   : cs_graph_gather(e->graph, e->net->top, e->net->loss.rows,
+                                                     e->net->loss.predict);
     }
     if (!narrow) {
         stream.x = cs_graph_gather(e->graph, stream.x, e->net->loss.rows, e->net->loss.predict);

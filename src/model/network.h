@@ -125,8 +125,8 @@ typedef struct cs_network {
         /* Input of the output matrix at loss rows. */
         int features;
     } loss;
-    /* Without loss rows: every content row after the final norm; for a stack that is kept: every
-     * decoder row after its own. Headless: the loss rows after the final norm. */
+    /* Without loss rows, or with hidden[] kept in the single form: every content row after the final
+     * norm; for a stack that is kept: every decoder row after its own. Headless: the loss rows after the final norm. */
     int top;
     /* layers + 1: embeddings, then the residual stream after each layer, of the content (MAE:
      * encoder; a stack: decoder) rows; 0 unless kept. */

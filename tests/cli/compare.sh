@@ -33,6 +33,9 @@ test_two_models() {
         [ -s d/$f ] || { fail "no $f"; return 1; }
     done
     ! grep -q '{{' d/report.html && grep -q '<title>cospec: models compared</title>' d/report.html && grep -q 'Predicting the next token: bits per byte' d/report.html && grep -q 'Linear probe of kind: accuracy' d/report.html && grep -q 'below 1 where one dimension alone holds more than 90 % of the squares' d/report.html || { fail report; return 1; }
+    # the pass of a causal model's states gives its losses
+    grep -q -- '--losses @*[^ ]*ar.states/losses.npy' d/ar.perplexity/step.json && exits 0 "$COSPEC" perplexity ar c.tsv --first no --split all --limit 60 --max-length 16 -o own &&
+        grep ',nll,' own/perplexity.csv | cut -d, -f4- | cmp - "$(grep ',nll,' d/ar.perplexity/perplexity.csv | cut -d, -f4- > given; echo given)" || { fail "${why:-other losses}"; return 1; }
     # each way of prediction that is reported, and no other
     [ "$(sed 1d d/masked.perplexity/perplexity.csv | cut -d, -f2 | sort -u | tr '\n' ' ')" = "append pseudo " ] || { fail "$(cat d/masked.perplexity/perplexity.csv)"; return 1; }
     # the numbers of scores.csv are those that the command itself prints

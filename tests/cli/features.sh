@@ -343,6 +343,22 @@ test_perplexity_intervals() {
     done
 }
 
+# The losses that the pass of hidden states writes are those of the model, to the last bit; another text, or one cut shorter, is noticed.
+test_losses_of_states() {
+    small_corpus c.tsv
+    trained model ar && exits 0 "$COSPEC" features model c.tsv --layers 1 --losses -o f && exits 0 "$COSPEC" features model c.tsv --layers 1 -o g && cmp f/layer-1.npy g/layer-1.npy && [ ! -e g/losses.npy ] || return 1
+    for o in "" "--split test" "--long split --max-length 5"; do
+        # shellcheck disable=SC2086
+        exits 0 "$COSPEC" features model c.tsv --layers 1 --losses $o -o f --force && exits 0 "$COSPEC" perplexity model c.tsv --first no --unigram c.tsv $o -o p --force &&
+            exits 0 "$COSPEC" perplexity model c.tsv --first no --unigram c.tsv $o --losses f/losses.npy -o q --force || return 1
+        for t in perplexity perplexity-blocks by-length by-length-blocks; do cmp p/$t.csv q/$t.csv || { fail "$o: other numbers in $t.csv"; return 1; }; done
+    done
+    refuses 3 "no loss is given" "$COSPEC" perplexity model c.tsv --first no --losses f/losses.npy --max-length 6 && head -5 c.tsv > few.tsv &&
+        refuses 3 "one for each token of few.tsv" "$COSPEC" perplexity model few.tsv --first no --losses f/losses.npy &&
+        refuses 2 "does not predict the first token" "$COSPEC" perplexity model c.tsv --first yes --losses f/losses.npy &&
+        refuses 2 "losses need causal attention" "$COSPEC" features model c.tsv --losses --attention full -o h && refuses 2 "losses need causal attention" "$COSPEC" features model c.tsv --losses --mask-ratio 0.2 -o h
+}
+
 test_perplexity_of_masked_models() {
     small_corpus c.tsv
     for objective in masked mae-lm; do
@@ -388,6 +404,6 @@ test_perplexity_refuses() {
 }
 
 for t in features_of_every_kind notes_of_published_files special_tokens same_bytes_for_any_threads choices one_meaning_of_max_length unknown_tokens_of_what_is_scored nothing_is_left_of_a_failed_run verify_model sources_of_a_decoder wrong_shapes_of_a_reference a_model_says_how_it_is_read parts_are_inputs two_stream_content query_position models_of_another_kind bad_models bad_texts no_merges \
-    perplexity_is_the_evaluation perplexity_intervals perplexity_of_masked_models perplexity_unigram perplexity_refuses; do
+    perplexity_is_the_evaluation perplexity_intervals losses_of_states perplexity_of_masked_models perplexity_unigram perplexity_refuses; do
     check $t
 done
