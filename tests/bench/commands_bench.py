@@ -275,7 +275,7 @@ with tempfile.TemporaryDirectory() as work:
     seconds = report(f"whole command: compare of 3 models of {layers} layers of {width}, {documents} documents, one task (processor seconds)", lambda: compare(cospec),
                      {"cospec of an older commit ($BENCH_BEFORE)": (lambda: compare(before)) if before else None}, "causal, masked and prefix models; states, predictions, probes, fine-tuning and report", limit=hour)
     if not small:
-        rows[-1]["note"] += f"; aim 3 minutes on two quiet cores, 360 processor seconds, {'reached' if seconds < 360 else 'missed: models with a prefix are read four times, and fine-tuned'}"
+        rows[-1]["note"] += f"; aim 3 minutes on two quiet cores, 360 processor seconds, {'reached' if seconds < 360 else 'missed: fine-tuning takes two fifths'}"
 
 with open(out, "w") as f:
     json.dump(rows, f)
