@@ -86,10 +86,10 @@ static cs_status integer_sums(cs_comm *c, void *ctx)
     int64_t x[2] = {10 + r, r * r * INT64_C(1000000000000)}, before[2] = {-1, -1};
     cs_comm_before(c, 2, x, before);
     cs_comm_add(c, 2, x);
-    if (before[0] != SUM(i, 0, r, 10 + i) ||
-        before[1] != SUM(i, 0, r, i * i * INT64_C(1000000000000)) ||
-        x[0] != SUM(i, 0, ranks, 10 + i) ||
-        x[1] != SUM(i, 0, ranks, i * i * INT64_C(1000000000000))) {
+    if ((double)before[0] != SUM(i, 0, r, 10 + i) ||
+        (double)before[1] != SUM(i, 0, r, i * i * INT64_C(1000000000000)) ||
+        (double)x[0] != SUM(i, 0, ranks, 10 + i) ||
+        (double)x[1] != SUM(i, 0, ranks, i * i * INT64_C(1000000000000))) {
         return cs_fail(CS_ERR_INPUT, "%lld and %lld", (long long)before[0], (long long)x[0]);
     }
     CS_AUTO_FREE int64_t *many = cs_alloc(3 * MOST, sizeof *many);

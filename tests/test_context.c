@@ -52,7 +52,8 @@ TEST(ar_nearest_is_an_ngram)
     CS_AUTO(cs_corpus) corpus = small_corpus(1, &s, 1000, 0, 1);
     cs_objective ar = cs_objective_default(CS_OBJ_AR);
     cs_sequences sequences = one_sequence(&start, &length, &document);
-    cs_context_options options = {.objective = &ar, .context = {CS_CONTEXT_NEAREST, 2, false, 0}};
+    cs_context_options options = {.objective = &ar,
+                                  .context = {.mode = CS_CONTEXT_NEAREST, .n = 2}};
     context_table t = {.mode = CS_CONTEXT_NEAREST, .last_ordinal = -1};
     AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &options, &plan));
     assert_int_equal(cs_context_denominator(plan, false), 1);

@@ -72,9 +72,10 @@ TEST(suggested_limits_are_enough)
         int64_t start = 0, document = 0;
         int32_t length = (int32_t)cases[i].length;
         cs_sequences sequences = one_sequence(&start, &length, &document);
-        cs_context_options options = {.objective = &objective,
-                                      .context = {CS_CONTEXT_NEAREST, cases[i].n, true, 0},
-                                      .tail = cases[i].tail};
+        cs_context_options options = {
+            .objective = &objective,
+            .context = {.mode = CS_CONTEXT_NEAREST, .n = cases[i].n, .given = true},
+            .tail = cases[i].tail};
         AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &options, &plan));
     }
 }
@@ -90,7 +91,7 @@ TEST(too_many_in_all_is_named)
     cs_objective objective;
     OK(cs_objective_parse("masked:mask-ratio=0.5", &objective));
     cs_context_options options = {.objective = &objective,
-                                  .context = {CS_CONTEXT_NEAREST, 4, true, 0}};
+                                  .context = {.mode = CS_CONTEXT_NEAREST, .n = 4, .given = true}};
     CS_AUTO(cs_context_plan) *plan = NULL;
     cs_reason_clear();
     assert_int_equal(cs_context_prepare(&sequences, &options, &plan), CS_ERR_USAGE);
