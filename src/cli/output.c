@@ -582,9 +582,16 @@ static cs_status file_of_rows(const char *text, char **path)
 cs_status cs_output_rows_begin(cs_args *args, const char *text, int threads)
 {
     CS_AUTO_FREE char *path = NULL;
+    cs_opt_input *input = NULL;
+    struct stat st;
+    bool hashed = true;
     if (cs_args_item(args, text)) return CS_OK;
     cs_status status = file_of_rows(text, &path);
-    return status == CS_OK ? cs_output_input_begin(args, path, threads) : status;
+    if (status == CS_OK && !cs_args_given(args, "output") && stat(path, &st) == 0 &&
+        S_ISREG(st.st_mode))
+        status = cs_digest_lists(path, &hashed);
+    if (status != CS_OK) return status;
+    return hashed ? cs_output_input_begin(args, path, threads) : add_input(args, path, &input);
 }
 
 cs_status cs_output_input_rows(cs_args *args, const char *text)

@@ -241,8 +241,8 @@ static cs_status cached_record(json_t *cache, const char *dir, json_t **outputs)
 }
 
 /* Against the records of the folder that `path` is in and of those above. sha256 NULL: the file is not
- * there. */
-static cs_status check_where(const char *path, const char *sha256, json_t *cache)
+ * there. listed (may be NULL): nothing is checked, but it becomes true where a record lists the file. */
+static cs_status check_where(const char *path, const char *sha256, json_t *cache, bool *listed)
 {
     CS_AUTO_FREE char *dir = cs_strdup(path);
     cs_status status = dir ? CS_OK : CS_ERR_MEMORY;
@@ -255,7 +255,8 @@ static cs_status check_where(const char *path, const char *sha256, json_t *cache
         const char *in = !slash ? "." : *dir ? dir : "/";
         json_auto_t *outputs = NULL;
         status = cached_record(cache, in, &outputs);
-        if (status == CS_OK) status = check_in(outputs, in, name, sha256);
+        if (status == CS_OK && listed) *listed = *listed || find(outputs, name);
+        if (status == CS_OK && !listed) status = check_in(outputs, in, name, sha256);
         if (!slash || !*dir) {
             break;
         }
@@ -264,17 +265,23 @@ static cs_status check_where(const char *path, const char *sha256, json_t *cache
 }
 
 /* sha256: of the file. cache: the records that were read before, by folder; NULL: each is read. */
-static cs_status check(const char *path, const char *sha256, json_t *cache)
+static cs_status check(const char *path, const char *sha256, json_t *cache, bool *listed)
 {
     struct stat st;
     char *target = NULL;
-    cs_status status = check_where(path, sha256, cache);
+    cs_status status = check_where(path, sha256, cache, listed);
     if (status == CS_OK &&
         (lstat(path, &st) != 0 || (S_ISLNK(st.st_mode) && !(target = realpath(path, NULL)))))
         status = cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
-    if (status == CS_OK && target) status = check_where(target, sha256, cache);
+    if (status == CS_OK && target) status = check_where(target, sha256, cache, listed);
     free(target);
     return status;
+}
+
+cs_status cs_digest_lists(const char *path, bool *out)
+{
+    *out = false;
+    return check(path, NULL, NULL, out);
 }
 
 cs_status cs_digest_check_file(const char *path)
@@ -282,7 +289,7 @@ cs_status cs_digest_check_file(const char *path)
     char hex[65];
     int64_t bytes = 0;
     return cs_path_exists(path) ? cs_path_sha256(path, NULL, hex, &bytes)
-                                : check_where(path, NULL, NULL);
+                                : check_where(path, NULL, NULL, NULL);
 }
 
 /* Tables of a result are verified when they are read; models and arrays are not. */
@@ -472,7 +479,7 @@ static cs_status list_tree(FILE *list, const char *path, const folder *in, int d
     char hex[65];
     status = cs_sha256_file(path, hex);
     if (status == CS_OK) status = check_digest(path, in, hex);
-    if (status == CS_OK && link) status = check(path, hex, NULL);
+    if (status == CS_OK && link) status = check(path, hex, NULL, NULL);
     if (status == CS_OK) {
         (void)fprintf(list, "%s\n", hex);
         *bytes += st.st_size;
@@ -494,7 +501,7 @@ static cs_status pattern_sha256(const char *pattern, json_t *cache, char hex[65]
         struct stat st;
         status = stat(path[i], &st) == 0 ? cs_sha256_file(path[i], one)
                                          : cs_fail(CS_ERR_IO, "%s: %s", path[i], strerror(errno));
-        if (status == CS_OK) status = check(path[i], one, cache);
+        if (status == CS_OK) status = check(path[i], one, cache, NULL);
         if (status != CS_OK) break;
         *bytes += st.st_size;
         cs_sha256_add(&list, one, strlen(one));
@@ -521,7 +528,7 @@ cs_status cs_path_sha256(const char *path, json_t *cache, char hex[65], int64_t 
     }
     if (!S_ISDIR(st.st_mode)) {
         cs_status status = cs_sha256_file(path, hex);
-        if (status == CS_OK) status = check(path, hex, cache);
+        if (status == CS_OK) status = check(path, hex, cache, NULL);
         *bytes = status == CS_OK ? (int64_t)st.st_size : 0;
         return status;
     }

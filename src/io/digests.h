@@ -61,6 +61,10 @@ cs_status cs_digest_write(const char *path, json_t *record) CS_MUST_CHECK;
  * memory; NULL if there is none. CS_ERR_IO if an input cannot be read. */
 cs_status cs_digest_changed_input(const json_t *manifest, char **change) CS_MUST_CHECK;
 
+/* Whether a record lists the file, or the target of a link: reading it then verifies it. Errors as
+ * cs_digest_record. */
+cs_status cs_digest_lists(const char *path, bool *out) CS_MUST_CHECK;
+
 /* SHA-256 of a file, or for a directory that of the list of the names and hashes of its files in
  * byte order, or for a pattern that of the lines "SHA-256  PATH" of its files in byte order; *bytes receives their total size. A file of a result must match its manifest.json,
  * else CS_ERR_INPUT. CS_ERR_IO names a path that cannot be read, CS_ERR_INPUT folders
