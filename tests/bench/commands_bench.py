@@ -230,7 +230,7 @@ with tempfile.TemporaryDirectory() as work:
                lambda: processor_seconds([cospec, "rank", "rows.npy", "--precision", "float"]),
                {f"{name}, Gram matrix alone": (lambda python=python: processor_seconds(["env", "OPENBLAS_NUM_THREADS=1", python, "-c", GRAM, "rows.npy", "gram"])) for name, python in pythons},
                f"ours has 24 matrices of the jackknife and the curve; {BEFORE.get(d, '')}sums in single precision, as theirs", lambda name: 1 / 1.5,
-               "the input's SHA-256 and the products take 1.2 times numpy's time")
+               "the products with packing and the jackknife take longer than numpy's products")
 
     # e. connectivity of a corpus: of a real one, since words drawn independently have no spectrum of a language to converge to
     compared = ["ar", "masked:unmasked=2"] if small else ["ar", "masked:unmasked=3", "masked:unmasked=2", "diverse-ar:t=2"]
