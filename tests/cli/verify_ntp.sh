@@ -12,7 +12,7 @@ test_loss_by_hand() {
 # Words of three topics that follow each other: orthants of the support are the topics of their texts.
 test_orthants() {
     awk 'BEGIN { srand(5); for (i = 0; i < 600; ++i) { c = i % 3; line = "t" c "\t"
-        for (j = 0; j < 8; ++j) line = line " " (rand() < .03 ? "z" : substr("abc", c + 1, 1)) substr("abcdefghijklmnopqrst", 1 + int(20 * rand()), 1)
+        for (j = 0; j < 8; ++j) line = line " " (rand() < .01 ? "z" : substr("abc", c + 1, 1)) substr("abcdefghijklmnopqrst", 1 + int(11 * rand()), 1)
         print line } }' > t.tsv
     exits 0 "$COSPEC" cooc --corpus t.tsv --vocab all --objective ar --context nearest:1 -o next &&
         exits 0 "$COSPEC" verify ntp --matrix next --csv -o n && grep -q '^ntp-orthants,printed,PASS,.*next' out || { fail "${why:-$(cut -c1-80 out)}"; return 1; }
