@@ -14,8 +14,8 @@ static cs_cooc_options options_of(const char *spec, const char *context)
     return o;
 }
 
-/* Whatever the budget, the threads and the runs: the same bits. 1 MiB for 4 threads spills often.
- */
+/* Whatever the budget, the threads (one, an odd number, an even one) and the runs: the same bits.
+ * 1 MiB for 4 threads spills often. */
 TEST(bits_do_not_depend_on_budget_or_threads)
 {
     static const struct {
@@ -46,7 +46,7 @@ TEST(bits_do_not_depend_on_budget_or_threads)
         o.tail = 1e-6;
         CS_AUTO(cs_cooc) first = {0};
         int64_t runs = 0;
-        for (int threads = 1; threads <= 4; ++threads) {
+        for (int threads = 1; threads <= 4; threads += threads == 1 ? 2 : 1) {
             for (int64_t budget = 1 << 20; budget <= INT64_C(1) << 30; budget <<= 5) {
                 cs_cooc m = {0};
                 o.threads = threads;
