@@ -176,7 +176,7 @@ $(B)/cospec: $(B)/src/cli/main.o $(B)/libcli.a $(B)/libcospec.a
 
 # The plug-in, where the probe found a compiler for it.
 plugin: probe
-	+@if [ "$$(cat $(B)/probe/cuda)" = 1 ]; then $(MAKE) --no-print-directory $(B)/cospec-cuda.so; else rm -f $(B)/cospec-cuda.so; fi
+	+@if [ "$$(cat $(B)/probe/cuda)" = 1 ]; then $(MAKE) --no-print-directory DEPENDENCIES=src/cuda $(B)/cospec-cuda.so; else rm -f $(B)/cospec-cuda.so; fi
 
 $(B)/src/cuda/%.o: src/cuda/%.cu $(B)/nvcc-flags
 	@mkdir -p $(@D)
@@ -191,7 +191,7 @@ $(B)/cospec-cuda.so: $(CUDA_OBJ)
 
 # The carrier of --mpi, where the probe found MPI and PARPACK.
 carrier: probe
-	+@if [ "$$(cat $(B)/probe/mpi)" = 1 ]; then $(MAKE) --no-print-directory $(B)/cospec-mpi.so; else rm -f $(B)/cospec-mpi.so; fi
+	+@if [ "$$(cat $(B)/probe/mpi)" = 1 ]; then $(MAKE) --no-print-directory DEPENDENCIES=src/dist $(B)/cospec-mpi.so; else rm -f $(B)/cospec-mpi.so; fi
 
 $(B)/cospec-mpi.so: $(MPI_SRC) src/dist/carrier.h src/dist/comm.h $(B)/flags
 	OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC) $(CPPFLAGS) $(CFLAGS) -fvisibility=hidden $(LDFLAGS) -shared -o $@ $(MPI_SRC) -lparpack
@@ -245,7 +245,8 @@ GPU_TESTS := $(B)/tests/gpu/test_gpu $(B)/tests/gpu/test_svd
 gpu-bundle: all $(GPU_TESTS)
 	@sh tests/gpu/bundle $(B)
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+# Reading all takes a third of a second, and the plug-ins need few of them.
+-include $(shell find $(B)/$(DEPENDENCIES) -name '*.d' 2>/dev/null)
 
 # --- tests ---------------------------------------------------------------------------------------------------
 test:
