@@ -10,6 +10,8 @@ set -u
 export COSPEC BUILD
 # Freed memory is kept and used again: to take it anew costs a page fault for each page.
 export MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=4294967296
+# Threads of OpenBLAS that have nothing to do sleep at once; by default they spin for longer than most commands take.
+export OPENBLAS_THREAD_TIMEOUT=4
 # Files are in memory where the system has a folder for that and it is large enough: their fsync waits for no disk.
 if [ -z "${TMPDIR:-}" ] && [ -w /dev/shm ] && [ "$(df -k --output=avail /dev/shm 2> /dev/null | tail -1)" -ge 2000000 ]; then export TMPDIR=/dev/shm; fi
 slow="cli/images_study cli/pages cli/mpi cli/compare test_claims cli/examples cli/long cli/vit test_builder_large cli/study test_cuda_emulation cli/cooc test_span_masked cli/demo cli/train cli/analysis cli/finetune"
