@@ -7,7 +7,8 @@
 #include "spectrum_support.h"
 
 /* The definitions, by hand. */
-static double definition(int form, double a, double p, double q, double n, double d, double v)
+static double definition(int form, double a, double p, double q, double n, double d, double v,
+                         double s)
 {
     const double r = a / (p * q);
     switch (form) {
@@ -29,14 +30,18 @@ static double definition(int form, double a, double p, double q, double n, doubl
         return log1p(n * a);
     case 8:
         return a - p * q;
-    default:
+    case 9:
         return (a > 0) * sqrt(q) - 3 * p;
+    case 10:
+        return a - p * s;
+    default:
+        return a > 0 ? fmax(0, log(a / (p * s))) : 0;
     }
 }
 
 static const char *const TEXT[] = {
-    "normalised", "centred", "conditional", "ppmi",    "sppmi:1.5",
-    "qwem",       "support", "log",         "a - p*q", "ceil(a)*sqrt(q) - 3*p"};
+    "normalised", "centred", "conditional",           "ppmi",    "sppmi:1.5",    "qwem", "support",
+    "log",        "a - p*q", "ceil(a)*sqrt(q) - 3*p", "a - p*s", "ppmi-smoothed"};
 enum { FORMS = sizeof TEXT / sizeof *TEXT, TRIALS = 1000, SIDE = 24 };
 
 /* Counts with empty rows and columns, proportional rows, and several components. */
@@ -69,11 +74,14 @@ static cs_dense dense_form(const cs_csr *a, int form)
     ARRAY(double, p, m.rows, i, SUM(j, 0, m.cols, m.data[i + j * m.ld]));
     ARRAY(double, q, m.cols, j, SUM(i, 0, m.rows, m.data[i + j * m.ld]));
     const double n = SUM(i, 0, m.rows, p[i]), v = (double)COUNT(j, 0, m.cols, q[j] > 0);
+    const double powers = SUM(j, 0, m.cols, pow(q[j], 0.75));
     for (int64_t i = 0; i < m.rows; ++i) {
         const double d = (double)COUNT(j, 0, m.cols, m.data[i + j * m.ld] > 0);
         for (int64_t j = 0; j < m.cols; ++j) {
             double *x = &m.data[i + j * m.ld];
-            *x = p[i] * q[j] > 0 ? definition(form, *x / n, p[i] / n, q[j] / n, n, d, v) : 0;
+            *x = p[i] * q[j] > 0 ? definition(form, *x / n, p[i] / n, q[j] / n, n, d, v,
+                                              pow(q[j], 0.75) / powers)
+                                 : 0;
         }
     }
     return m;
@@ -97,7 +105,7 @@ TEST(entries_are_those_of_the_definition)
             double left[SIDE], right[SIDE];
             bool term = false;
             OK(cs_matrix_form_apply(f, &a, left, right, &term));
-            assert_int_equal(term, form == 1 || form == 5 || form == 6 || form > 7);
+            assert_int_equal(term, form == 1 || form == 5 || form == 6 || (form > 7 && form < 11));
             AUTO_OK(cs_dense, s, cs_csr_to_dense(&a, &s));
             for (int64_t i = 0; i < s.rows; ++i) {
                 for (int64_t j = 0; j < s.cols; ++j) {
@@ -107,6 +115,28 @@ TEST(entries_are_those_of_the_definition)
             }
         }
         assert_true(worst <= 1e-13);
+    }
+}
+
+/* n is the mass, whatever the unit of what is stored: with a unit of 1/3, three times the counts are the
+ * same matrix. */
+TEST(the_unit_of_counts_does_not_matter)
+{
+    for (int form = 0; form < FORMS; ++form) {
+        CS_AUTO(cs_matrix_form) *f = form_of(form), *third = form_of(form);
+        cs_matrix_form_set_unit(third, 1.0 / 3);
+        for (uint64_t trial = 0; trial < 20; ++trial) {
+            CS_AUTO(cs_csr) a = counts(trial), b = counts(trial);
+            double left[2][SIDE], right[2][SIDE];
+            bool term = false;
+            for (int64_t e = 0; e < b.ptr[b.rows]; ++e) {
+                b.val[e] *= 3;
+            }
+            OK(cs_matrix_form_apply(f, &a, left[0], right[0], &term));
+            OK(cs_matrix_form_apply(third, &b, left[1], right[1], &term));
+            assert_each(e, 0, a.ptr[a.rows],
+                        fabs(a.val[e] - b.val[e]) <= 1e-13 * fmax(1, fabs(a.val[e])));
+        }
     }
 }
 
@@ -343,9 +373,9 @@ TEST(texts_that_make_no_form_are_refused)
     const struct {
         const char *text, *part;
     } cases[] = {
-        {"pmi", "nor an expression in a, p, q, n, d and v; did you mean ppmi?"},
+        {"pmi", "nor an expression in a, p, q, n, d, v and s; did you mean ppmi?"},
         {"nope:3", "unknown form nope:3: it is neither one of normalised, centred,"},
-        {"a*s", "unknown name s (the variables are a, p, q, n, d, v)"},
+        {"a*t", "unknown name t (the variables are a, p, q, n, d, v, s)"},
         {"sppmi", "form sppmi needs a positive number K: sppmi:5"},
         {"sppmi:0", "form sppmi needs a positive number"},
         {"sppmi:x", "form sppmi needs a positive number"},

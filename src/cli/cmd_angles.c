@@ -113,6 +113,8 @@ static cs_status run(cs_args *args)
     if (status == CS_OK) status = cs_args_store(args, first, &a);
     if (status == CS_OK) status = cs_args_store(args, second, &b);
     if (status == CS_OK) status = cs_same_vocabulary(&a.corpus, &b.corpus);
+    cs_matrix_form_set_unit(form_a, cs_cooc_stored_mass(&a.cooc));
+    cs_matrix_form_set_unit(form_b, cs_cooc_stored_mass(&b.cooc));
     if (status == CS_OK) status = cs_blame(right_vectors(args, &a, form_a, &k, &sa), "%s", first);
     if (status == CS_OK) status = cs_blame(right_vectors(args, &b, form_b, &k, &sb), "%s", second);
     if (status == CS_OK) {
@@ -128,9 +130,10 @@ static const cs_opt angles_options[] = {
     {.name = "form",
      .kind = CS_OPT_TEXT,
      .argument = "NAME|EXPRESSION",
-     .help = "Form of both matrices, or, given twice, of the first and of the second: normalised, "
-             "centred, conditional, ppmi, sppmi:K, qwem, support, log, or an expression "
-             "(docs/explanation/forms.md). Default: normalised.",
+     .help =
+         "Form of both matrices, or, given twice, of the first and of the second: normalised, "
+         "centred, conditional, ppmi, sppmi:K, ppmi-smoothed, qwem, support, log, or an expression "
+         "(docs/explanation/forms.md). Default: normalised.",
      .repeated = CS_ALIKE},
     {"k", 'k', CS_OPT_INT, "K", "32", 1, 100000,
      "Dimension of both subspaces. Without -k fewer, if a matrix has fewer singular vectors.",

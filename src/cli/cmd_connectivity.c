@@ -261,6 +261,7 @@ static cs_status study_file(cs_args *args, study *t, const char *path)
     if (status == CS_OK) status = cs_stored_sidecar(path, &sidecar);
     t->objective = cs_json_string(sidecar, "objective");
     t->context = cs_json_string(sidecar, "context");
+    if (status == CS_OK) status = cs_form_of_stored(path, t->form);
     if (status == CS_OK) status = cs_args_read_matrix(args, path, &nonempty, &a);
     if (status == CS_OK) status = cs_args_note_moment4(args, &a, false, &cost);
     if (status == CS_OK)

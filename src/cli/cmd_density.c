@@ -122,6 +122,7 @@ static cs_status run(cs_args *args)
     if (status == CS_OK)
         status = cs_args_matrix(args, cs_args_positional(args, 0), &path, &rows, &a);
     options.spectrum.rows = &rows;
+    if (status == CS_OK) status = cs_form_of_stored(cs_args_positional(args, 0), form);
     if (status == CS_OK) status = cs_args_note_moment4(args, &a, false, &cost);
     if (status == CS_OK && cs_args_flag(args, "dry-run")) {
         status = estimate(args, rows.rows, &a, cost);

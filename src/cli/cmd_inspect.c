@@ -102,7 +102,7 @@ static cs_status last_dimension(const cs_args *args, const cs_matrix_form *form,
 
 /* As many vectors as the largest --vector and --neighbours take. The rows of `dir` may be tokens, and
  * a form of them symmetric. */
-static cs_status wanted_spectrum(cs_args *args, const cs_matrix_form *form, const char *dir,
+static cs_status wanted_spectrum(cs_args *args, cs_matrix_form *form, const char *dir,
                                  const cs_cooc_store *store, cs_spectrum *out)
 {
     cs_spectrum_options options;
@@ -121,6 +121,7 @@ static cs_status wanted_spectrum(cs_args *args, const cs_matrix_form *form, cons
         status = cs_cooc_row_tokens(dir, a->rows, a->cols, &row_token);
     if (status != CS_OK || k == 0) return status;
     options.k = k;
+    cs_matrix_form_set_unit(form, cs_cooc_stored_mass(&store->cooc));
     options.form = form;
     options.eigenvalues = form != NULL;
     options.row_column = row_token;
@@ -290,7 +291,7 @@ static cs_status add_matrix(const cs_args *args, const cs_matrix_form *form, con
 }
 
 /* --html and --against; `first` is the matrix of the command. */
-static cs_status write_page(cs_args *args, const cs_matrix_form *form, const page_matrix *first)
+static cs_status write_page(cs_args *args, cs_matrix_form *form, const page_matrix *first)
 {
     const char *dir = cs_args_text(args, "against");
     const int64_t share = dir ? 2 : 1;

@@ -534,6 +534,7 @@ static cs_status run_svd(cs_args *args)
     if (status == CS_OK)
         status = cs_args_matrix(args, cs_args_positional(args, 0), &path, &rows, &a);
     options.rows = &rows;
+    if (status == CS_OK) status = cs_form_of_stored(cs_args_positional(args, 0), form);
     if (status == CS_OK && form && cs_path_kind_of(cs_args_positional(args, 0)) == CS_IS_STORE)
         status = cs_cooc_row_tokens(cs_args_positional(args, 0), rows.rows, a.cols, &row_token);
     options.row_column = row_token;

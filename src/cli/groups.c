@@ -144,8 +144,8 @@ const cs_opt cs_group_moments[] = {
 
 const cs_opt cs_group_form[] = {
     CS_TEXT("form", "NAME|EXPRESSION", NULL,
-            "Matrix to decompose: normalised, centred, conditional, ppmi, sppmi:K, qwem, support, "
-            "log, or an expression in a, p, q, n, d and v such as 'log1p(n*a)' "
+            "Matrix to decompose: normalised, centred, conditional, ppmi, sppmi:K, ppmi-smoothed, "
+            "qwem, support, log, or an expression in a, p, q, n, d, v and s such as 'log1p(n*a)' "
             "(docs/explanation/forms.md). Default: normalised."),
     {0},
 };
@@ -536,6 +536,16 @@ cs_status cs_args_form(const cs_args *args, const char *text, cs_matrix_form **o
         *out = form;
         form = NULL;
     }
+    return status;
+}
+
+cs_status cs_form_of_stored(const char *path, cs_matrix_form *form)
+{
+    json_auto_t *sidecar = NULL;
+    cs_status status = form ? cs_stored_sidecar(path, &sidecar) : CS_OK;
+    const json_t *unit = json_object_get(sidecar, "unit");
+    if (json_is_number(unit) && json_is_true(json_object_get(sidecar, "exact")))
+        cs_matrix_form_set_unit(form, json_number_value(unit));
     return status;
 }
 

@@ -236,6 +236,9 @@ cs_status cs_args_need_counts(const cs_args *args, const char *what) CS_MUST_CHE
  */
 cs_status cs_args_form(const cs_args *args, const char *text, cs_matrix_form **out) CS_MUST_CHECK;
 
+/* Gives a form, or NULL, the mass of a stored 1 in a directory of cospec cooc. */
+cs_status cs_form_of_stored(const char *path, cs_matrix_form *form) CS_MUST_CHECK;
+
 /* cs_group_certify in the form of cs_spectrum_options; `fallback` if it is not given. CS_ERR_USAGE
  * names an unknown certificate. */
 cs_status cs_args_certify(const cs_args *args, unsigned fallback, unsigned *out) CS_MUST_CHECK;

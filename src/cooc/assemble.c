@@ -26,6 +26,11 @@ static void packed_free(cs_packed *p)
     CS_FREE_FIELDS(p, gap, byte, mark);
 }
 
+double cs_cooc_stored_mass(const cs_cooc *cooc)
+{
+    return cooc->exact ? cooc->unit : 1;
+}
+
 void cs_cooc_free(cs_cooc *cooc)
 {
     cs_csr_free(&cooc->matrix.col_label);

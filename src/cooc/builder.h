@@ -190,6 +190,9 @@ struct cs_cooc {
 /** Frees a matrix and its scratch files; accepts a zeroed object. */
 void cs_cooc_free(cs_cooc *cooc);
 
+/** Mass of a 1 in matrix.a.val, in predicted tokens (or documents): `unit` if exact, else 1. */
+double cs_cooc_stored_mass(const cs_cooc *cooc);
+
 /** Builds the matrix.
  *
  * \param out receives the matrix

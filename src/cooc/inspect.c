@@ -51,9 +51,10 @@ cs_status cs_inspect_row(const cs_inspection *in, int64_t row)
     int64_t count = a->ptr[row + 1] - a->ptr[row];
     CS_AUTO_FREE cs_scored *list = cs_alloc(count, sizeof *list);
     if (!list) return CS_ERR_MEMORY;
+    const double unit = cs_cooc_stored_mass(&in->store->cooc);
     double sum = 0.0;
     for (int64_t p = 0; p < count; ++p) {
-        list[p] = (cs_scored){a->val[a->ptr[row] + p], a->col[a->ptr[row] + p]};
+        list[p] = (cs_scored){unit * a->val[a->ptr[row] + p], a->col[a->ptr[row] + p]};
         sum += list[p].value;
     }
     cs_status status = add_line(in, "row", true, 0, (cs_scored){sum, row}, 1.0);
@@ -63,14 +64,15 @@ cs_status cs_inspect_row(const cs_inspection *in, int64_t row)
 cs_status cs_inspect_heaviest(const cs_inspection *in)
 {
     const cs_csr *a = &in->store->cooc.matrix.a;
+    const double unit = cs_cooc_stored_mass(&in->store->cooc);
     double *sum = cs_alloc(a->rows, sizeof *sum), total = 0.0;
     CS_AUTO_FREE cs_scored *list = cs_alloc(a->rows, sizeof *list);
     cs_status status = list && sum ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) {
         cs_csr_sums(a, sum, NULL);
         for (int64_t i = 0; i < a->rows; ++i) {
-            list[i] = (cs_scored){sum[i], i};
-            total += sum[i];
+            list[i] = (cs_scored){unit * sum[i], i};
+            total += list[i].value;
         }
         status = add_largest(in, "heaviest row", true, a->rows, list, total);
     }

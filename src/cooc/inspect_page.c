@@ -81,6 +81,7 @@ static cs_status side_init(const cs_inspect_page *page, bool rows, side *out)
     if (status == CS_OK) cs_csr_sums(a, rows ? made.mass : NULL, rows ? NULL : made.mass);
     for (int64_t i = 0; i < n && status == CS_OK; ++i) {
         made.place[i] = -1;
+        made.mass[i] *= cs_cooc_stored_mass(&page->store->cooc);
         made.total += made.mass[i];
     }
     return CS_DELIVER(status, out, made, side_free);

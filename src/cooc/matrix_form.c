@@ -27,8 +27,8 @@
 #include "plan/expression.h"
 
 /* In the order of the values of a `point`. */
-static const char VARIABLES[] = "apqndv";
-enum { A, P, Q, N, D, V, COUNT };
+static const char VARIABLES[] = "apqndvs";
+enum { A, P, Q, N, D, V, S, COUNT };
 typedef double point[COUNT];
 
 static const cs_matrix_form_kind KINDS[] = {
@@ -38,6 +38,7 @@ static const cs_matrix_form_kind KINDS[] = {
      false},
     {"ppmi", "max(0, log(a/(p*q)))", NULL, "Levy and Goldberg 2014", false},
     {"sppmi", "max(0, log(a/(p*q)) - log(K))", "K", "Levy and Goldberg 2014", false},
+    {"ppmi-smoothed", "max(0, log(a/(p*s)))", NULL, "Levy, Goldberg and Dagan 2015", false},
     {"qwem", "(a - p*q) / ((a + p*q)/2)", NULL, "Karkada et al. 2025", false},
     {"support", "ceil(a) - d/v", NULL, "Zhao and Thrampoulidis 2025", false},
     {"log", "log1p(n*a)", NULL, "log counts, as in latent semantic analysis", false},
@@ -47,6 +48,7 @@ struct cs_matrix_form {
     const cs_matrix_form_kind *kind; /* NULL: an expression of the user */
     char *text, *entry;
     cs_expression *value;
+    double unit; /* mass of a stored 1 */
 };
 
 const cs_matrix_form_kind *cs_matrix_form_kind_at(int i)
@@ -75,6 +77,11 @@ const char *cs_matrix_form_entry(const cs_matrix_form *form)
     return form->entry;
 }
 
+void cs_matrix_form_set_unit(cs_matrix_form *form, double unit)
+{
+    if (form) form->unit = unit;
+}
+
 bool cs_matrix_form_is_normalised(const cs_matrix_form *form)
 {
     return !form || form->kind == KINDS;
@@ -88,8 +95,10 @@ bool cs_matrix_form_lumps(const cs_matrix_form *form)
 /* f where a = 0, as a function of the row and the column. */
 static cs_factors where_absent(const cs_matrix_form *f, double n, double v, double *constant)
 {
-    static const cs_factors group[COUNT] = {
-        [P] = CS_FACTORS_LEFT, [D] = CS_FACTORS_LEFT, [Q] = CS_FACTORS_RIGHT};
+    static const cs_factors group[COUNT] = {[P] = CS_FACTORS_LEFT,
+                                            [D] = CS_FACTORS_LEFT,
+                                            [Q] = CS_FACTORS_RIGHT,
+                                            [S] = CS_FACTORS_RIGHT};
     const point value = {[N] = n, [V] = v};
     return cs_expression_factors(f->value, group, value, constant);
 }
@@ -98,7 +107,7 @@ static cs_status refuse_mixed(const cs_matrix_form *f)
 {
     return cs_fail(CS_ERR_USAGE,
                    "form \"%s\": where a = 0 it must be a function of p and d times a function of "
-                   "q (such as 0, -2 or sqrt(p*q)), or the matrix would be dense",
+                   "q and s (such as 0, -2 or sqrt(p*q)), or the matrix would be dense",
                    f->text);
 }
 
@@ -154,7 +163,7 @@ static cs_status check_name(const char *text)
     return length == 0 ? CS_OK
                        : cs_fail(CS_ERR_USAGE,
                                  "unknown form %s: it is neither one of %s, nor an expression in "
-                                 "a, p, q, n, d and v%s",
+                                 "a, p, q, n, d, v and s%s",
                                  text, names, cs_hint_text("", &hint));
 }
 
@@ -162,6 +171,7 @@ cs_status cs_matrix_form_parse(const char *text, cs_matrix_form **out)
 {
     cs_matrix_form *f = cs_calloc(1, sizeof *f);
     if (!f) return CS_ERR_MEMORY;
+    f->unit = 1;
     const char *parameter = NULL;
     double constant = 0;
     f->kind = kind_of(text, &parameter);
@@ -188,16 +198,17 @@ typedef struct {
     const cs_matrix_form *form;
     const cs_csr *a;
     cs_csr *to; /* the result; a itself, or of all pairs */
-    double n, v;
+    double sum, n, v;
     double *row, *col; /* P_C, P_G */
     double *seen;      /* d */
+    double *smoothed;  /* s */
     double *left, *right;
 } application;
 
 static double value_at(const application *m, double a, int64_t i, int64_t j)
 {
-    const point x = {
-        [A] = a, [P] = m->row[i], [Q] = m->col[j], [N] = m->n, [D] = m->seen[i], [V] = m->v};
+    const point x = {[A] = a,          [P] = m->row[i], [Q] = m->col[j],     [N] = m->n,
+                     [D] = m->seen[i], [V] = m->v,      [S] = m->smoothed[j]};
     return cs_expression_at_all(m->form->value, x);
 }
 
@@ -219,7 +230,7 @@ static cs_status apply_rows(void *ctx, int64_t item)
     for (int64_t i = item * ROWS; i < end; ++i) {
         for (int64_t e = m->a->ptr[i]; e < m->a->ptr[i + 1]; ++e) {
             const int64_t j = m->a->col[e];
-            const double a = m->a->val[e] / m->n, x = a > 0 ? value_at(m, a, i, j) : 0;
+            const double a = m->a->val[e] / m->sum, x = a > 0 ? value_at(m, a, i, j) : 0;
             if (!isfinite(x)) return not_finite(m, x, a, i, j);
             m->to->val[e] = a > 0 ? x + m->left[i] * m->right[j] : 0;
         }
@@ -236,7 +247,7 @@ static cs_status apply_pairs(void *ctx, int64_t item)
         int64_t e = m->a->ptr[i], at = m->to->ptr[i];
         for (int64_t j = 0; at < m->to->ptr[i + 1]; ++j) {
             const bool stored = e < m->a->ptr[i + 1] && m->a->col[e] == j;
-            const double a = stored ? m->a->val[e] / m->n : 0;
+            const double a = stored ? m->a->val[e] / m->sum : 0;
             e += stored;
             if (m->col[j] <= 0) continue;
             const double x = value_at(m, a, i, j);
@@ -312,13 +323,17 @@ static cs_status fill_term(application *m, bool *term)
     return CS_OK;
 }
 
+/* Exponent of the smoothed distribution, as word2vec draws negative samples. */
+static const double SMOOTHING = 0.75;
+
 /* The variables that are not those of an entry. */
 static cs_status fill_masses(application *m)
 {
     cs_status status = cs_masses(m->a, m->row, m->col);
     if (status != CS_OK) return status;
-    m->n = cs_sum(m->a->rows, m->row);
-    if (!isfinite(m->n)) return cs_fail(CS_ERR_INPUT, "the sum of the matrix overflows");
+    m->sum = cs_sum(m->a->rows, m->row);
+    m->n = m->sum * m->form->unit;
+    if (!isfinite(m->sum)) return cs_fail(CS_ERR_INPUT, "the sum of the matrix overflows");
     for (int64_t i = 0; i < m->a->rows; ++i) {
         for (int64_t e = m->a->ptr[i]; e < m->a->ptr[i + 1]; ++e) {
             m->seen[i] += m->a->val[e] > 0;
@@ -327,8 +342,12 @@ static cs_status fill_masses(application *m)
     for (int64_t j = 0; j < m->a->cols; ++j) {
         m->v += m->col[j] > 0;
     }
-    cs_divide(m->a->rows, m->n, m->row);
-    cs_divide(m->a->cols, m->n, m->col);
+    cs_divide(m->a->rows, m->sum, m->row);
+    cs_divide(m->a->cols, m->sum, m->col);
+    for (int64_t j = 0; j < m->a->cols; ++j) {
+        m->smoothed[j] = pow(m->col[j], SMOOTHING);
+    }
+    cs_divide(m->a->cols, cs_sum(m->a->cols, m->smoothed), m->smoothed);
     return CS_OK;
 }
 
@@ -338,7 +357,7 @@ cs_status cs_matrix_form_apply(const cs_matrix_form *form, cs_csr *a, double *le
     CS_AUTO(cs_pool) pool = {0};
     application m = {.form = form, .a = a, .to = a, .left = left, .right = right};
     CS_POOL_FIELDS(&pool, a->rows, &m, row, seen);
-    CS_POOL_FIELDS(&pool, a->cols, &m, col);
+    CS_POOL_FIELDS(&pool, a->cols, &m, col, smoothed);
     cs_status status = pool.status;
     memset(left, 0, (size_t)a->rows * sizeof *left);
     memset(right, 0, (size_t)a->cols * sizeof *right);
@@ -353,7 +372,7 @@ cs_status cs_matrix_form_whole(const cs_matrix_form *form, const cs_csr *a, cs_c
     cs_csr whole = {0};
     application m = {.form = form, .a = a, .to = &whole};
     CS_POOL_FIELDS(&pool, a->rows, &m, row, seen);
-    CS_POOL_FIELDS(&pool, a->cols, &m, col);
+    CS_POOL_FIELDS(&pool, a->cols, &m, col, smoothed);
     int64_t contexts = 0;
     cs_status status = pool.status;
     if (status == CS_OK) status = fill_masses(&m);

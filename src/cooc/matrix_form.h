@@ -8,8 +8,9 @@
  * so that a solver needs no dense matrix. A pair that does not occur has the value f(0, p, q, ...),
  * which must be a function of the row times one of the column.
  *
- * The variables, for a matrix of counts N: a = N[X, v] / n, p = P_C(X), q = P_G(v), n the sum of N,
- * d the number of tokens that occur with X, and v the number of tokens with mass.
+ * The variables, for a matrix of counts N: a = N[X, v] / n, p = P_C(X), q = P_G(v), n the mass of N
+ * (its sum times the mass of a stored 1), d the number of tokens that occur with X, v the number of
+ * tokens with mass, and s = q^.75 / sum q^.75, the smoothed P_G.
  */
 #pragma once
 
@@ -38,7 +39,7 @@ typedef struct {
 /** The i-th named form, from 0; NULL after the last. Static. */
 const cs_matrix_form_kind *cs_matrix_form_kind_at(int i);
 
-/** A form by its name, `sppmi:K` with a positive number, or by an expression in a, p, q, n, d and v
+/** A form by its name, `sppmi:K` with a positive number, or by an expression in a, p, q, n, d, v and s
  * such as `log1p(n*a)`.
  *
  * \param text its name or its expression
@@ -48,6 +49,11 @@ const cs_matrix_form_kind *cs_matrix_form_kind_at(int i);
  * \retval CS_ERR_MEMORY memory is exhausted
  */
 cs_status cs_matrix_form_parse(const char *text, cs_matrix_form **out) CS_MUST_CHECK;
+
+/** Sets the mass of a stored 1 (cs_cooc_stored_mass), by which n is the mass of the matrix and not the
+ * sum of what is stored. 1 by default; NULL is accepted.
+ */
+void cs_matrix_form_set_unit(cs_matrix_form *form, double unit);
 
 /** Frees a form, and clears the pointer; accepts NULL in it. */
 void cs_matrix_form_free(cs_matrix_form **form);

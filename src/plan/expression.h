@@ -6,7 +6,7 @@
  *   signed  = ("-" | "+") signed | power
  *   power   = atom ["^" signed]            -s^2 = -(s^2), 2^3^2 = 2^(3^2), 2^-1 = 0.5
  *   atom    = NUMBER | VARIABLE | "(" sum ")" | NAME "(" sum {"," sum} ")"
- *   NAME    = min | max (two or more), round (halves away from 0) | floor | ceil | sqrt | log | exp
+ *   NAME    = min | max (two or more), round (halves away from 0) | floor | ceil | sqrt | log | log1p | exp
  *
  * in IEEE doubles, with optional spaces between. A text is compiled once; evaluation neither
  * allocates nor locks and takes time linear in the text. */

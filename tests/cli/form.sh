@@ -52,6 +52,18 @@ test_windows_are_symmetric() {
         grep -q '"symmetric": false' out
 }
 
+# n is the mass, whatever the unit in which exact weights are stored: with m nonzeros, n where a > 0 has the sum of squares m n^2.
+test_n_is_the_mass() {
+    printf 'a b c d\nb a d c a\nc c b\na d b c b a c\n' > t.txt
+    for context in each:3 each:3:harmonic each:4:linear; do
+        exits 0 "$COSPEC" cooc --corpus t.txt --objective permuted-ar --context $context --vocab all -o m --force && exits 0 "$COSPEC" svd m -k 2 --form 'n*ceil(a)' --json || return 1
+        mass=$(number mass m/matrix.json) nonzeros=$(number nnz m/matrix.json)
+        [ "$(number unit m/matrix.json)" != 1 ] && near "$(number sum_sigma2 out)" "$(awk "BEGIN { printf \"%.17g\", $nonzeros * $mass * $mass }")" 1e-9 || { fail "$context: $(number sum_sigma2 out), mass $mass"; return 1; }
+        exits 0 "$COSPEC" inspect m --top 99 --csv && near "$(awk -F, 'NR > 1 { s += $5 } END { print s }' out)" "$mass" 1e-4 || { fail "$context: ${why:-$(cat out)}"; return 1; }
+    done
+    exits 0 "$COSPEC" svd m -k 2 --form ppmi-smoothed --json && sigmas out > named && exits 0 "$COSPEC" svd m -k 2 --form 'max(0, log(a/(p*s)))' --json && sigmas out | cmp - named
+}
+
 # The centred form has the normalised spectrum without one value 1, and an expression that of its name.
 test_forms_agree() {
     words || return 1
@@ -111,8 +123,8 @@ test_names_are_listed() {
 
 test_refused() {
     path
-    refuses 2 'in a, p, q, n, d and v; did you mean qwem?' "$COSPEC" svd path.mtx --form qwen &&
-        refuses 2 'column 3: unknown name s' "$COSPEC" svd path.mtx --form 'a*s' &&
+    refuses 2 'in a, p, q, n, d, v and s; did you mean qwem?' "$COSPEC" svd path.mtx --form qwen &&
+        refuses 2 'column 3: unknown name t' "$COSPEC" svd path.mtx --form 'a*t' &&
         refuses 2 'or the matrix would be dense' "$COSPEC" svd path.mtx --form 'a + p + q' &&
         refuses 3 'is -inf where a = 0' "$COSPEC" svd path.mtx --form 'log(a)' &&
         refuses 3 'is 0 everywhere' "$COSPEC" svd path.mtx --form 'a - a' &&
