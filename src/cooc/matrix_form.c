@@ -216,8 +216,7 @@ static cs_status not_finite(const application *m, double value, double a, int64_
 {
     return cs_fail(CS_ERR_INPUT, "form \"%s\" is %g where a = %.6g, p = %.6g, q = %.6g%s",
                    m->form->text, isnan(value) ? (double)NAN : value, a, m->row[i], m->col[j],
-                   a == 0 ? ", a pair that does not occur; max(0, ...) of a logarithm is 0 there"
-                          : "");
+                   a == 0 ? ", a pair that does not occur" : "");
 }
 
 enum { ROWS = 1024 }; /* of an item */
