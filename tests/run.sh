@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs the suites named (unit, cli, layers, prose), prints each program's line, and closes with "N passed, N failed, N skipped".
-# Programs run side by side, TEST_JOBS at a time (default: the number of processors, but no more than a quarter of the free memory
-# suffices for). Those that measure time, or need much memory, run alone at the end.
+# Programs run side by side, TEST_JOBS at a time (default: one more than there are processors, since cli/mpi mostly waits for its ranks;
+# but no more than a quarter of the free memory suffices for). Those that measure time, or need much memory, run alone at the end.
 #   unit   the cmocka programs of $BUILD/tests; one that dies counts as one failure
 #   cli, rotating  tests/cli/*.sh and tests/rotating/*.sh, which print "ok NAME", "not ok NAME: why" or "skip NAME: why" lines (tests/cli/lib.sh)
 #   layers tests/layers.sh; prose tests/prose.py: one test each
@@ -80,7 +80,7 @@ for group in $(sed -n 's/^0::/2:/p; s/^[0-9]*:[a-z,]*memory[a-z,]*:/1:/p' "$root
     done
 done
 # The programs that need the most memory take some 400 MB; all that run at once need at most a quarter of what is free.
-jobs=$(awk -v most="$(nproc)" -v free="$free" 'BEGIN { n = int(free / 4 / 400000); print n < 1 ? 1 : n < most ? n : most }')
+jobs=$(awk -v most="$(($(nproc) + 1))" -v free="$free" 'BEGIN { n = int(free / 4 / 400000); print n < 1 ? 1 : n < most ? n : most }')
 if [ "$1" = --jobs ]; then echo "$jobs"; exit 0; fi
 listed() { echo " $1 " | grep -q " $2 "; }
 {
