@@ -1,5 +1,6 @@
 /* Geometry of next-token prediction: the statements of the built-in example, and inputs on which the
  * two candidate forms agree. */
+#include <math.h>
 #include <string.h>
 
 #include "analysis/theorems/registry.h"
@@ -39,6 +40,91 @@ TEST(no_order_between_equal_forms)
     assert_false(has_statement(&report.statements, "ntp-order", CS_PRINTED));
     const cs_statement *s = statement_of(&report.statements, "ntp-support", CS_PRINTED);
     assert_true(s->verdict != CS_FAIL && s->lhs < 1e-4 && detail_of(s, "cosine") > 1 - 1e-8);
+    cs_statements_free(&report.statements);
+}
+
+/* Contexts of class c see its tokens, and no others; classes have 6 to 2 contexts and tokens, and the
+ * probabilities are almost all of the largest two. Weight decay 1e-2 removes the other classes from the
+ * logits, so that the support form has more leading directions than they have: their further vectors
+ * are arbitrary, and differ between seeds. */
+TEST(vectors_beyond_the_rank)
+{
+    enum { LARGEST = 6, SMALLEST = 2, N = 20, SEEDS = 4 };
+    AUTO_OK(cs_csr, a, cs_csr_init(&a, N, N, N * LARGEST));
+    for (int size = LARGEST, first = 0; size >= SMALLEST; first += size--) {
+        for (int i = first; i < first + size; ++i) {
+            a.ptr[i + 1] = a.ptr[i];
+            for (int j = first; j < first + size; ++j) {
+                a.col[a.ptr[i + 1]] = j;
+                a.val[a.ptr[i + 1]++] = (size > 4 ? 1000 : 1) + (i + 2 * j) % 3;
+            }
+        }
+    }
+    const cs_labelled m = {.a = a};
+    double left = 0, right = 0, error = 0; /* of the first seed */
+    for (uint64_t seed = 0; seed < SEEDS; ++seed) {
+        cs_theorem_report report = {0};
+        const cs_theorem_input in = {.matrix = &m, .name = "m", .seed = seed};
+        OK(cs_entry_ntp.run[CS_ON_MATRIX](&in, &report));
+        const cs_statement *s = statement_of(&report.statements, "ntp-support", CS_PRINTED);
+        assert_true(s->verdict == CS_PASS && detail_of(s, "support_vectors") == 4);
+        assert_true(detail_of(s, "rank") == 2 && detail_of(s, "vectors") == 2);
+        left = seed ? left : s->lhs;
+        right = seed ? right : s->rhs;
+        error = seed ? error : s->error;
+        assert_true(error < 0.01 && s->error < 0.01);
+        assert_near(s->lhs, left, error + s->error);
+        assert_near(s->rhs, right, error + s->error);
+        cs_statements_free(&report.statements);
+    }
+}
+
+/* Two classes of 4 contexts and tokens and one of 6, with the probabilities that make the leading two
+ * singular values of the logits equal at weight decay 1e-2: no single direction can be compared. */
+TEST(no_gap_in_the_logits)
+{
+    enum { N = 14 };
+    AUTO_OK(cs_csr, a, cs_csr_init(&a, N, N, 68));
+    for (int i = 0; i < N; ++i) {
+        const int first = i < 8 ? i / 4 * 4 : 8, end = i < 8 ? first + 4 : N;
+        a.ptr[i + 1] = a.ptr[i];
+        for (int j = first; j < end; ++j) {
+            a.col[a.ptr[i + 1]] = j;
+            a.val[a.ptr[i + 1]++] = i < 8 ? 20 : 7;
+        }
+    }
+    const cs_labelled m = {.a = a};
+    const cs_theorem_input in = {.matrix = &m, .name = "m", .features = 1};
+    cs_theorem_report report = {0};
+    OK(cs_entry_ntp.run[CS_ON_MATRIX](&in, &report));
+    const cs_statement *s = statement_of(&report.statements, "ntp-support", CS_PRINTED);
+    assert_true(s->verdict == CS_INCONCLUSIVE && detail_of(s, "support_vectors") == 1);
+    assert_true(detail_of(s, "rank") == 2 && detail_of(s, "vectors") == 0);
+    cs_statements_free(&report.statements);
+}
+
+/* Two contexts that see all of 60 tokens except one each: the least logits at weight decay 1e-2 are 0,
+ * since no singular value of a - p / V exceeds .0084. */
+TEST(no_direction_of_zero_logits)
+{
+    enum { V = 60 };
+    AUTO_OK(cs_csr, a, cs_csr_init(&a, 2, V, 2 * V - 2));
+    for (int i = 0; i < 2; ++i) {
+        a.ptr[i + 1] = a.ptr[i];
+        for (int j = 0; j < V; ++j) {
+            if (j != i) {
+                a.col[a.ptr[i + 1]] = j;
+                a.val[a.ptr[i + 1]++] = 1;
+            }
+        }
+    }
+    const cs_labelled m = {.a = a};
+    cs_theorem_report report = {0};
+    OK(cs_entry_ntp.run[CS_ON_MATRIX](&(cs_theorem_input){.matrix = &m, .name = "m"}, &report));
+    const cs_statement *s = statement_of(&report.statements, "ntp-support", CS_PRINTED);
+    assert_true(s->verdict == CS_INCONCLUSIVE && detail_of(s, "support_vectors") == 2);
+    assert_true(detail_of(s, "rank") == 0 && detail_of(s, "vectors") == 0);
+    assert_true(isnan(s->lhs) && isnan(s->rhs));
     cs_statements_free(&report.statements);
 }
 
@@ -87,7 +173,7 @@ TEST(orthants_without_classes)
     assert_int_equal(
         cs_entry_ntp.run[CS_ON_MATRIX](&(cs_theorem_input){.matrix = &none, .name = "m"}, &report),
         CS_ERR_INPUT);
-    assert_non_null(strstr(cs_reason(), "about 0.014 GB and up to 0.29 minutes"));
+    assert_non_null(strstr(cs_reason(), "about 0.014 GB and up to 0.59 minutes"));
     assert_string_equal(report.note, "");
     cs_statements_free(&report.statements);
 }

@@ -17,7 +17,12 @@
  * What is learned first is thus the leading direction of A_c, which has the probabilities; the support
  * form has none. The two agree where all seen tokens of all contexts are equally likely.
  *
- * Minimised by L-BFGS, each weight decay from the result of the one before. Limit: MOST_WORK. */
+ * Minimised by L-BFGS, each weight decay from the result of the one before with noise added: what a
+ * larger weight decay has set to 0 is a saddle point of a smaller one. Weight decay keeps the rank of
+ * the logits low, and vectors beyond the rank are arbitrary, so t is chosen by gaps (largest_gap).
+ * The smallest weight decays may end before the minimum. The error is therefore estimated by a second
+ * start: spaces at an angle e have largest angles to a third that differ by at most e.
+ * Limit: MOST_WORK. */
 #include "analysis/theorems/registry.h"
 
 #include <lbfgs.h>
@@ -36,34 +41,46 @@
 #include "base/vector_ops.h"
 
 enum { MOST_WORK = 1 << 20, MOST_ITERATIONS = 4000, DECAYS = 5, DEFAULT_FEATURES = 4 };
+enum { STARTS = 2 };
 enum { MEMORY = 20 }; /* pairs of vectors that L-BFGS keeps */
 enum { CONTEXTS = 12, TOKENS = 10, CLASSES = 3 };
 static const double DECAY[DECAYS] = {1e-2, 1e-3, 1e-4, 1e-5, 1e-6};
-static const double GAP = 0.05; /* of singular values that are distinguished, / sigma_1 */
+static const double GAP = 0.05;  /* of singular values that are distinguished, / sigma_1 */
+static const double ZERO = 1e-6; /* of the norm of logits, and of singular values / sigma_1 */
 static const double BALANCE = 1e-3;
 static const double SMALL = 1e-9;    /* scale of the start */
+static const double START = 0.1;     /* of what is added before each minimisation */
 static const double EARLY = 1e-3;    /* norm of the logits at which early directions are read */
 static const double RESOLVED = 1e-6; /* radians */
 /* of an iteration, for each multiply-add of one of its three products: measured on one core, 6e-10
  * with 300 contexts and tokens and 4e-10 with 600 */
 static const double SECONDS_PER_WORK = 4e-10;
 
-/* Results at one weight decay. */
+/* Results at one weight decay. `spread` is the largest angle between the right vectors of all starts. */
 typedef struct {
-    double loss, norm, cosine, left, right, imbalance;
+    double loss, norm, cosine, left, right, imbalance, spread;
+    int64_t rank, vectors;
 } ntp_point;
+
+/* The singular values of centred logits and the vectors that may be compared, as columns. */
+typedef struct {
+    cs_dense u, v;
+    double *sigma;
+} ntp_vectors;
 
 typedef struct {
     cs_pool pool;
     cs_31_problem a;
     cs_spectrum support;
     const char *name;
-    int64_t n, v, d, t;
+    int64_t n, v, d;
+    int64_t most, t;               /* vectors that the support form allows to compare; compared */
     cs_dense joint, centred, form; /* a, A_c and the support form */
     cs_dense logits, work, u, vt;
     double *x, *gradient, *sigma, decay;
     double early_form, early_support; /* angles of the first direction */
-    ntp_point point[DECAYS];
+    ntp_point point[DECAYS];          /* from the first start */
+    ntp_vectors leading[STARTS][DECAYS];
     cs_status status; /* of the last evaluation */
 } ntp;
 
@@ -206,8 +223,8 @@ static cs_status largest_angle(const cs_dense *a, const cs_dense *b, double *out
     return status;
 }
 
-/* Angles of the leading t singular vectors of the centred logits to the support form. */
-static cs_status measure(ntp *q, ntp_point *out)
+/* Centres the logits at q->x and measures them; keeps their vectors. */
+static cs_status measure(ntp *q, ntp_point *out, ntp_vectors *keep)
 {
     cs_dense h, w;
     CS_AUTO(cs_pool) pool = {0};
@@ -219,27 +236,72 @@ static cs_status measure(ntp *q, ntp_point *out)
                   (out->norm * sqrt(cs_dense_squares(&q->form)));
     cs_dense gram_h = cs_dense_in(&pool, q->d, q->d), gram_w = cs_dense_in(&pool, q->d, q->d);
     cs_status status = q->status != CS_OK ? q->status : decompose(q, &q->logits);
-    const cs_dense right = right_vectors(q, q->t, &pool);
-    if (status == CS_OK) status = pool.status;
-    const cs_dense left = cs_dense_columns(&q->u, 0, q->t);
-    const cs_dense form_u = cs_dense_columns(&q->support.u, 0, q->t);
-    const cs_dense form_v = cs_dense_columns(&q->support.v, 0, q->t);
-    if (status == CS_OK) status = largest_angle(&left, &form_u, &out->left);
-    if (status == CS_OK) status = largest_angle(&right, &form_v, &out->right);
+    keep->u = cs_dense_in(&q->pool, q->n, q->most);
+    keep->v = right_vectors(q, q->most, &q->pool);
+    keep->sigma = cs_pool_take(&q->pool, q->d, sizeof *keep->sigma);
+    if (status == CS_OK) status = pool.status != CS_OK ? pool.status : q->pool.status;
     if (status == CS_OK) status = cs_gemm(true, false, 1, &w, &w, 0, &gram_w);
     if (status == CS_OK) status = cs_gemm(true, false, 1, &h, &h, 0, &gram_h);
     if (status != CS_OK) return status;
+    const cs_dense u = cs_dense_columns(&q->u, 0, q->most);
+    cs_dense_copy(&u, &keep->u);
+    memcpy(keep->sigma, q->sigma, (size_t)q->d * sizeof *q->sigma);
+    out->rank = 0;
+    while (out->norm > ZERO && out->rank < q->d && q->sigma[out->rank] > ZERO * q->sigma[0]) {
+        ++out->rank;
+    }
     const double size = sqrt(cs_dense_squares(&gram_w));
     cs_add_multiple(q->d * q->d, -1, gram_h.data, gram_w.data);
     out->imbalance = sqrt(cs_dense_squares(&gram_w)) / size;
     return CS_OK;
 }
 
-static void start_at(ntp *q, uint64_t seed, double scale)
+/* Whether the k-th of n descending singular values is followed by a gap. */
+static bool has_gap(const double *sigma, int64_t n, int64_t k)
 {
-    cs_rng rng = cs_rng_at(seed, CS_STREAM_AUDIT, 1);
+    return sigma[k - 1] - (k < n ? sigma[k] : 0) >= GAP * sigma[0];
+}
+
+/* The largest t of at most `most` with a gap after it in the support form, and from the first `starts`
+ * starts in the logits at the largest and at the smallest weight decay; 0: none. */
+static int64_t largest_gap(const ntp *q, int64_t most, int starts)
+{
+    int64_t t = 0;
+    for (int64_t k = 1; k <= most; ++k) {
+        bool gap = has_gap(q->support.sigma, q->support.k, k);
+        for (int i = 0; i < starts; ++i) {
+            gap = gap && has_gap(q->leading[i][0].sigma, q->d, k) &&
+                  has_gap(q->leading[i][DECAYS - 1].sigma, q->d, k);
+        }
+        t = gap ? k : t;
+    }
+    return t;
+}
+
+/* The angles of the leading t vectors at weight decay `at`: to those of the support form, and between
+ * the starts. */
+static cs_status compare(ntp *q, int at)
+{
+    ntp_point *out = &q->point[at];
+    out->vectors = q->t;
+    out->left = out->right = out->spread = NAN;
+    if (q->t == 0) return CS_OK;
+    const cs_dense form_u = cs_dense_columns(&q->support.u, 0, q->t);
+    const cs_dense form_v = cs_dense_columns(&q->support.v, 0, q->t);
+    const cs_dense left = cs_dense_columns(&q->leading[0][at].u, 0, q->t);
+    const cs_dense right = cs_dense_columns(&q->leading[0][at].v, 0, q->t);
+    const cs_dense other = cs_dense_columns(&q->leading[1][at].v, 0, q->t);
+    cs_status status = largest_angle(&left, &form_u, &out->left);
+    if (status == CS_OK) status = largest_angle(&right, &form_v, &out->right);
+    return status == CS_OK ? largest_angle(&right, &other, &out->spread) : status;
+}
+
+/* Adds normal entries of size `scale`, different for each stream, to what is there (keep) or to 0. */
+static void disturb(ntp *q, uint64_t seed, uint64_t stream, bool keep, double scale)
+{
+    cs_rng rng = cs_rng_at(seed, CS_STREAM_AUDIT, stream);
     for (int64_t i = 0; i < (q->n + q->v) * q->d; ++i) {
-        q->x[i] = scale * cs_rng_normal(&rng);
+        q->x[i] = (keep ? q->x[i] : 0) + scale * cs_rng_normal(&rng);
     }
 }
 
@@ -268,7 +330,7 @@ static cs_status early_direction(ntp *q, uint64_t seed)
     if (status == CS_OK) status = pool.status;
     if (status != CS_OK) return status;
     memcpy(sigma, q->sigma, (size_t)q->d * sizeof *sigma);
-    start_at(q, seed, SMALL);
+    disturb(q, seed, 1, false, SMALL);
     q->decay = 0;
     for (int i = 0; norm < EARLY && i < MOST_ITERATIONS && q->status == CS_OK; ++i) {
         evaluate(q, q->x, q->gradient, &loss);
@@ -286,17 +348,6 @@ static cs_status early_direction(ntp *q, uint64_t seed)
 }
 
 /* --- the problem ------------------------------------------------------------------------------ */
-
-/* The largest t of at most `most` with a gap after it in the support form. */
-static int64_t choose_width(const cs_spectrum *s, int64_t most)
-{
-    int64_t t = 0;
-    for (int64_t k = 1; k <= cs_least(most, s->k); ++k) {
-        const double next = k < s->k ? s->sigma[k] : 0;
-        t = s->sigma[k - 1] - next >= GAP * s->sigma[0] ? k : t;
-    }
-    return t;
-}
 
 static void fill_matrices(ntp *q)
 {
@@ -325,8 +376,9 @@ static cs_status prepare(const cs_csr *a, const cs_theorem_input *in, ntp *q)
     q->d = cs_least(q->n, q->v);
     status = cs_form_spectrum(&q->a.a, "support", 0, false, in, &q->support);
     if (status != CS_OK) return status;
-    q->t = choose_width(&q->support, in->features > 0 ? in->features : DEFAULT_FEATURES);
-    if (q->t == 0) {
+    q->most = largest_gap(
+        q, cs_least(q->support.k, in->features > 0 ? in->features : DEFAULT_FEATURES), 0);
+    if (q->most == 0) {
         return cs_fail(CS_ERR_INPUT, "%s: no gap after the leading values of the support form",
                        q->name);
     }
@@ -347,15 +399,23 @@ static cs_status prepare(const cs_csr *a, const cs_theorem_input *in, ntp *q)
 
 static void state_support(const ntp *q, cs_statements *out)
 {
-    const ntp_point *last = &q->point[DECAYS - 1];
+    const ntp_point *first = &q->point[0], *last = &q->point[DECAYS - 1];
     cs_statement *s = cs_statements_claim(
-        out, &(cs_claim){"ntp-support", CS_PRINTED, CS_RELATION_AT_MOST,
-                         "free contexts, cross-entropy, weight decay -> 0: the right singular "
-                         "vectors of the centred logits come nearer to those of the support form: "
-                         "largest principal angle at decay 1e-6 <= at 1e-2 (radians)",
-                         q->name, last->right, q->point[0].right, RESOLVED});
-    cs_statement_reals(s, 3,
+        out,
+        &(cs_claim){"ntp-support", CS_PRINTED, CS_RELATION_AT_MOST,
+                    "free contexts, cross-entropy, weight decay -> 0: the leading t right "
+                    "singular vectors of the centred logits come nearer to those of the support "
+                    "form: largest principal angle at decay 1e-6 <= at 1e-2 (radians)",
+                    q->name, last->right, first->right, last->spread + first->spread + RESOLVED});
+    cs_statement_assume(
+        s,
+        "at some t >= 1 the support form and the logits at both weight decays have a "
+        "gap of .05 sigma_1 after sigma_t; the largest such t is compared",
+        q->t > 0, (double)q->t);
+    cs_statement_reals(s, 5,
                        (cs_detail[]){{"vectors", (double)q->t},
+                                     {"support_vectors", (double)q->most},
+                                     {"rank", (double)first->rank},
                                      {"cosine", last->cosine},
                                      {"left_angle", last->left}});
     s = cs_statements_claim(
@@ -397,7 +457,7 @@ static ntp_cost cost_of(const cs_csr *a)
     const double n = (double)a->rows, v = (double)a->cols, d = fmin(n, v);
     const double work = n * v * d, variables = (n + v) * d;
     return (ntp_cost){work, 8 * (7 * n * v + 4 * d * d + (2 * MEMORY + 8) * variables),
-                      DECAYS * MOST_ITERATIONS * work * SECONDS_PER_WORK};
+                      STARTS * DECAYS * MOST_ITERATIONS * work * SECONDS_PER_WORK};
 }
 
 /* Whether the model can be minimised to high precision; if not, out says why. */
@@ -415,22 +475,40 @@ static bool can_minimise(const cs_csr *a, const char *name, char *out, size_t si
     return false;
 }
 
+/* Minimises at every weight decay from one start. */
+static cs_status follow_decays(ntp *q, uint64_t seed, int start)
+{
+    cs_status status = CS_OK;
+    for (int i = 0; i < DECAYS && status == CS_OK; ++i) {
+        ntp_point point = {0};
+        const uint64_t stream = (uint64_t)(start * DECAYS + i) + 1;
+        disturb(q, seed, stream, i > 0, START);
+        q->decay = DECAY[i];
+        status = minimise(q);
+        if (status == CS_OK) status = measure(q, &point, &q->leading[start][i]);
+        if (start == 0) q->point[i] = point;
+    }
+    return status;
+}
+
 static cs_status minimise_all(const cs_csr *a, const char *name, const cs_theorem_input *in,
                               cs_theorem_report *report)
 {
     CS_AUTO(ntp) q = {.name = name};
     cs_status status = prepare(a, in, &q);
     if (status == CS_OK) status = early_direction(&q, in->seed);
-    if (status == CS_OK) start_at(&q, in->seed, 0.1);
+    for (int i = 0; i < STARTS && status == CS_OK; ++i) {
+        status = follow_decays(&q, in->seed, i);
+    }
+    if (status == CS_OK) q.t = largest_gap(&q, cs_least(q.most, q.point[0].rank), STARTS);
     for (int i = 0; i < DECAYS && status == CS_OK; ++i) {
-        q.decay = DECAY[i];
-        status = minimise(&q);
-        if (status == CS_OK) status = measure(&q, &q.point[i]);
+        status = compare(&q, i);
         if (status == CS_OK && report->rows) {
             cs_item *row = cs_item_object(report->rows, NULL);
             cs_item_text(row, "input", name);
             cs_item_real(row, "weight_decay", DECAY[i]);
             CS_ITEM_FIELDS(row, &q.point[i], loss, norm, cosine, left, right, imbalance);
+            CS_ITEM_FIELDS(row, &q.point[i], rank, vectors, spread);
         }
     }
     if (status != CS_OK) return status;
@@ -514,7 +592,8 @@ const cs_theorem cs_entry_ntp = {
     .run = {[CS_ON_MATRIX] = on_matrix, [CS_ON_NOTHING] = on_nothing},
     .file = "ntp.csv",
     .key = "~ntp",
-    .view = {"~ntp[]", "input weight_decay loss norm cosine left right imbalance"},
+    .view = {"~ntp[]", "input weight_decay loss norm cosine left right imbalance rank "
+                       "vectors spread"},
     .course_file = "orthants.csv",
     .course_key = "~orthants",
     .course = {"~orthants[]", "input form directions orthants tokens classes ami p limit "
