@@ -171,10 +171,10 @@ void plan_compare_with_enumeration(const cs_objective *objective, int64_t s)
 
 /* One event of one plan, drawn so that accepted events are independent with the distribution of the
  * pairs: a uniform position, accepted with its weight. */
-static bool draw_event(const cs_objective *objective, cs_rng *rng, double largest, cs_plan *plan,
+static bool draw_event(const cs_plan_sampler *sampler, cs_rng *rng, double largest, cs_plan *plan,
                        int64_t *cell)
 {
-    OK(cs_plan_sample(objective, rng, plan));
+    OK(cs_plan_draw(sampler, rng, plan));
     int64_t k = cs_rng_below(rng, plan->length), mask = 0;
     if (!(cs_rng_uniform(rng) * largest < plan->weight[k])) {
         return false;
@@ -197,12 +197,13 @@ void plan_compare_with_samples(const cs_objective *objective, int64_t s, double 
     static int64_t seen[PLAN_CELLS];
     memset(seen, 0, sizeof seen);
     AUTO_OK(cs_pairs, pairs, cs_pairs_of(objective, s, &pairs));
+    AUTO_OK(cs_plan_sampler, sampler, cs_plan_sampler_init(objective, s, &sampler));
     AUTO_OK(cs_plan, plan, cs_plan_init(&plan, s));
     plan_table_of_pairs(&pairs, exact);
     cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, 0);
     for (int64_t n = 0; n < DRAWS;) {
         int64_t cell;
-        if (draw_event(objective, &rng, largest, &plan, &cell)) {
+        if (draw_event(&sampler, &rng, largest, &plan, &cell)) {
             /* Under no empty prefix a Bernoulli mask of everything has no weight, so every event
              * drawn has a place. */
             assert_true(exact[cell] > 0);

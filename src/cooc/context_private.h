@@ -26,6 +26,7 @@ typedef struct {
     int64_t document_denominator; /* the same for weight x document_denominator */
     double draw_weight;           /* draws: expected sum of the weights of a plan, x draws */
     double *factor;               /* draws: factors for uniform target weights, or NULL */
+    cs_plan_sampler sampler;      /* draws */
 
     /* nearest, invariant part: weights of one pattern of conditioning positions */
     int64_t ranks;    /* patterns reach to the position of this nearness rank (1-based) */
@@ -47,7 +48,7 @@ typedef struct {
     /* each, invariant part: for a target whose window has W positions */
     double *place;  /* 2w + 1: weight of one place; where pairs count, [d] at distance d */
     double *missed; /* 2w + 1: weight of the empty window; where pairs count, 0 */
-    cs_pool pool;   /* of all arrays but pattern and factor */
+    cs_pool pool;   /* of all arrays but pattern, factor and the sampler's */
 } cs_context_table;
 
 struct cs_context_plan {

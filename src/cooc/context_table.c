@@ -255,6 +255,7 @@ cs_status cs_context_table_init(const cs_context_plan *plan, int64_t length, cs_
     if (plan->draws > 0) {
         cs_status drawn = cs_objective_predicted(&plan->objective, length, &t->predicted);
         if (drawn == CS_OK) drawn = cs_target_factors(&plan->objective, length, &t->factor);
+        if (drawn == CS_OK) drawn = cs_plan_sampler_init(&plan->objective, length, &t->sampler);
         t->pairs.length = length;
         set_draws(plan, t);
         return drawn == CS_OK ? context_plane_table(plan, length, t) : drawn;
@@ -287,5 +288,6 @@ void cs_context_table_free(cs_context_table *t)
     cs_free(t->pattern);
     cs_pool_free(&t->pool);
     cs_free(t->factor);
+    cs_plan_sampler_free(&t->sampler);
     memset(t, 0, sizeof *t);
 }

@@ -177,7 +177,7 @@ static cs_status walk_draws(cs_context_walker *w, int64_t first, int64_t last)
     for (int64_t d = first; d < last && status == CS_OK; ++d) {
         cs_rng rng = cs_rng_at(w->plan->seed, CS_STREAM_PLAN,
                                (uint64_t)w->sequence * (uint64_t)w->plan->draws + (uint64_t)d);
-        status = cs_plan_sample(&w->plan->objective, &rng, &w->sample);
+        status = cs_plan_draw(&w->table->sampler, &rng, &w->sample);
         if (status == CS_OK) status = walk_plan(w, d);
     }
     return status;

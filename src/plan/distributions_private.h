@@ -96,3 +96,17 @@ bool cs_target_level(int64_t s, double *w);
 
 /* mix.c: shares of the parts at length s, which sum to 1. */
 cs_status cs_mix_shares(const cs_objective *o, int64_t s, double *share) CS_MUST_CHECK;
+
+/* A part of positive share, with its parameters at one length and the event weight and empty prefix
+ * of the mixture. */
+typedef struct cs_mix_at_length {
+    double share;
+    cs_objective objective;
+} cs_mix_at_length;
+
+/* These parts of a mixture that exists at length s. The caller frees *out. */
+cs_status cs_mix_at(const cs_objective *o, int64_t s, cs_mix_at_length **out,
+                    int64_t *parts) CS_MUST_CHECK;
+
+/* A plan of one target a prefix stands for all prefixes: multiplies its weights by their number. */
+void cs_mix_scale(const cs_objective *part, cs_plan *plan);

@@ -314,8 +314,7 @@ static cs_status predicted(const cs_objective *o, int64_t s, double *out)
 
 /* --- plans --- */
 
-/* A drawn plan of one target a prefix stands for all prefixes. */
-static void scale(const cs_objective *part, cs_plan *plan)
+void cs_mix_scale(const cs_objective *part, cs_plan *plan)
 {
     int64_t prefixes = plan->length - (part->empty_prefix == CS_PREFIX_NONE);
     bool one = row_of(part).weighting == CS_WEIGHTS_ONE;
@@ -349,7 +348,7 @@ static cs_status pass_on(void *ctx, const cs_plan *plan, double probability)
 {
     passing *p = ctx;
     p->whole->plan.groups = plan->groups;
-    scale(p->part, &p->whole->plan);
+    cs_mix_scale(p->part, &p->whole->plan);
     return p->whole->visit(p->whole->ctx, &p->whole->plan, p->share * probability);
 }
 
@@ -368,37 +367,19 @@ static cs_status visit(cs_enumeration *e)
     return status;
 }
 
-static cs_status draw_part(const cs_objective *o, int64_t s, cs_rng *rng, cs_objective *part)
+cs_status cs_mix_at(const cs_objective *o, int64_t s, cs_mix_at_length **out, int64_t *parts)
 {
-    double share[CS_MIX_PARTS], u = cs_rng_uniform(rng), below = 0;
-    cs_status status = cs_mix_shares(o, s, share);
-    /* the last one when shares sum to just below 1 */
-    for (int64_t j = -1; status == CS_OK && below <= u && next_part(o, s, share, &j, part);) {
-        below += share[j];
-    }
-    return status;
-}
-
-static cs_status sample(const cs_objective *o, cs_rng *rng, cs_plan *plan)
-{
+    double share[CS_MIX_PARTS];
     cs_objective part;
-    cs_status status = draw_part(o, plan->length, rng, &part);
-    if (status == CS_OK) status = cs_plan_sample(&part, rng, plan);
-    if (status == CS_OK) scale(&part, plan);
-    return status;
-}
-
-static cs_status train(const cs_objective *o, cs_rng *rng, cs_plan *plan)
-{
-    cs_objective part = *o;
-    cs_status status = draw_part(o, plan->length, rng, &part);
-    if (status != CS_OK) return status;
-    if (row_of(&part).reads != CS_ROWS_PREFIXES) {
-        return cs_plan_sample_training(&part, rng, plan);
+    cs_status status = cs_mix_shares(o, s, share);
+    cs_mix_at_length *list = status == CS_OK ? cs_alloc(o->file->parts, sizeof *list) : NULL;
+    if (!list) return status == CS_OK ? CS_ERR_MEMORY : status;
+    *parts = 0;
+    for (int64_t j = -1; next_part(o, s, share, &j, &part);) {
+        list[(*parts)++] = (cs_mix_at_length){share[j], part};
     }
-    status = cs_plan_sample(&part, rng, plan);
-    if (status == CS_OK) scale(&part, plan);
-    return status;
+    *out = list;
+    return CS_OK;
 }
 
 /* --- the exact distribution ------------------------------------------------------------------- */
@@ -459,8 +440,6 @@ const cs_objective_row cs_row_MIX = {
     .given = given,
     .count = count_plans,
     .visit = visit,
-    .sample = sample,
-    .train = train,
     .pairs = pairs_of,
     .sizes = sizes,
     .predicted = predicted,

@@ -222,7 +222,7 @@ typedef struct {
     /* All plans, one after another (distributions_private.h). */
     cs_status (*visit)(struct cs_enumeration *e);
     /* Draws the groups of a plan, and its weights where weighting is one, or own without a
-     * token_weight.
+     * token_weight. NULL for a mixture: a part is drawn.
      */
     cs_status (*sample)(const cs_objective *objective, struct cs_rng *rng, struct cs_plan *plan);
     /* The same for training. NULL: sample. */

@@ -1,4 +1,4 @@
-/* Drawing plans, and visiting every plan of an objective with its probability, by brute force: the
+/* Plans, and visiting every plan of an objective with its probability, by brute force: the
  * definition that the closed sums of pairs.c are tested against.
  *
  * A permutation-invariant plan is its group labels in order of z (0..0 1..1 2..2), shuffled: a
@@ -64,65 +64,6 @@ void cs_plan_fixed_groups(const cs_objective *objective, int64_t first, int64_t 
         plan->group[i] = (int32_t)(i < first ? start : start + 1 + (i - first) / size);
     }
     plan->groups = plan->group[plan->length - 1];
-}
-
-/* Of the whole objective, not again of a part of a mixture. */
-static void level(const cs_objective *objective, cs_plan *plan)
-{
-    bool uniform = objective->target_weight == CS_TARGETS_UNIFORM;
-    for (int64_t i = 0; uniform && plan->factor && i < plan->length; ++i) {
-        plan->weight[i] *= plan->factor[i];
-    }
-}
-
-/* Predictions that the share drops have the weight 0 and stay in their groups: no context changes. */
-static void thin(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
-{
-    for (int64_t i = 0; objective->share < 1 && i < plan->length; ++i) {
-        if (!(cs_rng_uniform(rng) < objective->share)) plan->weight[i] = 0;
-    }
-}
-
-static cs_status check_plan(const cs_objective *objective, const cs_plan *plan)
-{
-    cs_status status = cs_objective_check(objective);
-    return status == CS_OK ? cs_objective_check_length(objective, plan->length) : status;
-}
-
-static cs_status draw(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
-{
-    cs_status status = check_plan(objective, plan);
-    if (status != CS_OK) return status;
-    const cs_objective_row *row = cs_objective_table(objective->kind);
-    plan->masks = row->masks; /* of a mixture that of the part, which is drawn next */
-    status = row->sample(objective, rng, plan);
-    bool own = row->weighting == CS_WEIGHTS_ONE || row->weighting == CS_WEIGHTS_OWN;
-    if (status == CS_OK && (!own || row->token_weight)) cs_plan_weigh(objective, plan);
-    if (status == CS_OK) level(objective, plan);
-    return status;
-}
-
-cs_status cs_plan_sample(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
-{
-    cs_status status = draw(objective, rng, plan);
-    if (status == CS_OK) thin(objective, rng, plan);
-    return status;
-}
-
-cs_status cs_plan_sample_training(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
-{
-    const cs_objective_row *row = cs_objective_table(objective->kind);
-    if (row->reads == CS_ROWS_PREFIXES) {
-        return cs_fail(CS_ERR_USAGE, "%s has no plan that contains all prefixes",
-                       cs_objective_name(objective->kind));
-    }
-    if (!row->train) {
-        return draw(objective, rng, plan);
-    }
-    cs_status status = check_plan(objective, plan);
-    if (status == CS_OK) status = row->train(objective, rng, plan);
-    if (status == CS_OK) level(objective, plan);
-    return status;
 }
 
 /* --- all plans, one after another --- */
