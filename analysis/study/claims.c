@@ -357,7 +357,8 @@ static void take_verdict(const cs_claim_audit *audit, cs_study_claim *c)
     c->verdict = verdict;
     c->why = verdict == CS_CLAIM_NOT_SPECIFIED ? "the paper does not state its constants"
              : verdict == CS_CLAIM_NOT_TESTED  ? "it holds where its assumptions do not"
-                                               : "the verdict of cospec verify";
+             : audit->example ? "the verdict of cospec verify on a built-in example"
+                              : "the verdict of cospec verify";
 }
 
 static cs_status read_audit(const cs_study *study, char *const word[3], const char *seed, bool each,
@@ -375,6 +376,7 @@ static cs_status read_audit(const cs_study *study, char *const word[3], const ch
     audit->found = cs_strdup(cs_json_string(s, "verdict"));
     if (!audit->found) return CS_ERR_MEMORY;
     audit->assumed = cs_study_assumed(s);
+    audit->example = cs_study_example(s);
     c->printed = strcmp(cs_json_string(s, "form"), "printed") == 0;
     take_verdict(audit, c);
     return CS_OK;

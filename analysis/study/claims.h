@@ -204,6 +204,7 @@ typedef struct {
     char *seed; /* NULL: the step has none */
     char *found;
     bool assumed; /* the assumptions hold */
+    bool example; /* about a built-in example: the input has no such statement */
 } cs_claim_audit;
 
 typedef struct {

@@ -55,11 +55,17 @@ cs_status cs_put_statement(cs_report *r)
     size_t i;
     cases c = {0};
     cs_status status = cs_study_statements(r->study, step, &json);
-    json_array_foreach(json_object_get(json, "statements"), i, s)
-    {
-        if (strcmp(cs_json_string(s, "form"), form) == 0 &&
-            fnmatch(ids, cs_json_string(s, "id"), 0) == 0)
-            count_case(s, &c);
+    bool input = false; /* a case that is no example, so that examples do not count */
+    for (int round = 0; round < 2; ++round) {
+        json_array_foreach(json_object_get(json, "statements"), i, s)
+        {
+            const bool fits = strcmp(cs_json_string(s, "form"), form) == 0 &&
+                              fnmatch(ids, cs_json_string(s, "id"), 0) == 0;
+            if (round == 0)
+                input = input || (fits && !cs_study_example(s));
+            else if (fits && !(input && cs_study_example(s)))
+                count_case(s, &c);
+        }
     }
     if (status == CS_OK && c.cases == 0)
         status =

@@ -47,13 +47,17 @@ bool cs_study_assumed(const json_t *statement)
     return true;
 }
 
+bool cs_study_example(const json_t *statement)
+{
+    return json_is_true(json_object_get(statement, "example"));
+}
+
 /* Whether one case counts rather than another: the input's rather than a built-in example, then the
  * worse one. */
 static bool counts(const json_t *s, const json_t *other)
 {
     if (!other) return true;
-    const bool example[] = {json_is_true(json_object_get(s, "example")),
-                            json_is_true(json_object_get(other, "example"))};
+    const bool example[] = {cs_study_example(s), cs_study_example(other)};
     int bad[2];
     for (int i = 0; i < 2; ++i) {
         const json_t *of = i == 0 ? s : other;

@@ -21,3 +21,6 @@ cs_status cs_study_statement(const cs_study *study, const char *step, const char
 
 /* Whether no assumption of a statement fails. */
 bool cs_study_assumed(const json_t *statement);
+
+/* Whether it is about a built-in example. */
+bool cs_study_example(const json_t *statement);

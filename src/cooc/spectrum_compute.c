@@ -9,15 +9,6 @@
 #include "cooc/compensated_private.h"
 #include "cooc/spectrum_stages_private.h"
 
-/* Refuses what a form other than the normalised one excludes. */
-static cs_status check_form(const cs_csr *a, const cs_spectrum_options *o)
-{
-    const char *why = a->gram         ? "a Gram form has only the normalised matrix"
-                      : o->normalised ? "the matrix was given normalised, so its counts are unknown"
-                                      : NULL;
-    return why ? cs_fail(CS_ERR_USAGE, "form %s: %s", cs_matrix_form_text(o->form), why) : CS_OK;
-}
-
 static cs_status check_options(const cs_csr *a, const cs_spectrum_options *o)
 {
     const int64_t rows = cs_spectrum_rows(a, o), most = cs_least(rows, a->cols);
@@ -33,10 +24,6 @@ static cs_status check_options(const cs_csr *a, const cs_spectrum_options *o)
     }
     if (!(o->tol >= 0) || o->tol >= 1) {
         return cs_fail(CS_ERR_USAGE, "tolerance %g is not in [0, 1)", o->tol);
-    }
-    if (!cs_matrix_form_is_normalised(o->form)) {
-        cs_status status = check_form(a, o);
-        if (status != CS_OK) return status;
     }
     const cs_dense *u = o->start_u, *v = o->start_v;
     if (!u != !v ||

@@ -463,12 +463,22 @@ static cs_status default_tolerance(cs_system *s)
     return status;
 }
 
+/* Refuses what a form other than the normalised one excludes. */
+static cs_status check_form(const cs_csr *a, const cs_spectrum_options *o)
+{
+    const char *why = a->gram         ? "a Gram form has only the normalised matrix"
+                      : o->normalised ? "the matrix was given normalised, so its counts are unknown"
+                                      : NULL;
+    return why ? cs_fail(CS_ERR_USAGE, "form %s: %s", cs_matrix_form_text(o->form), why) : CS_OK;
+}
+
 cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, bool scaled,
                        cs_system *out)
 {
     cs_system s = {0};
     const bool formed = !cs_matrix_form_is_normalised(options->form);
-    cs_status status = cs_csr_check_rows(a, options->rows, !options->normalised);
+    cs_status status = formed ? check_form(a, options) : CS_OK;
+    if (status == CS_OK) status = cs_csr_check_rows(a, options->rows, !options->normalised);
     if (status != CS_OK) return status;
     s.entries = cs_csr_entries_of(a);
     if (s.entries.count == 0) {

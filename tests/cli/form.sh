@@ -64,6 +64,18 @@ test_n_is_the_mass() {
     exits 0 "$COSPEC" svd m -k 2 --form ppmi-smoothed --json && sigmas out > named && exits 0 "$COSPEC" svd m -k 2 --form 'max(0, log(a/(p*s)))' --json && sigmas out | cmp - named
 }
 
+# A Gram form, of context unique, has no counts: every command says so.
+test_gram_forms_are_refused() {
+    printf 'a b c d\nb a d c a\nc c b\na d b c b a c\n' > t.txt
+    exits 0 "$COSPEC" cooc --corpus t.txt --objective ar --context unique --vocab all -o gram || return 1
+    for command in "svd gram -k 2" "density gram" "connectivity gram" "angles gram gram -k 2" "inspect gram --vector 1"; do
+        for form in 'n*a' log centred; do
+            # shellcheck disable=SC2086 # words of a command
+            refuses 2 "form $form: a Gram form has only the normalised matrix" "$COSPEC" $command --form "$form" || return 1
+        done
+    done
+}
+
 # The centred form has the normalised spectrum without one value 1, and an expression that of its name.
 test_forms_agree() {
     words || return 1

@@ -169,7 +169,7 @@ test_scales_and_claims() {
     # of several seeds the worst verdict counts, and all are listed
     study s.json '"whole-#": "verify 3.1 --seed #"' '"variables": {"seeds": "1 2", "length": "4"}, "claims": {"u": {"source": "S", "says": "-", "statement": "whole-# 3.1 corrected", "scope": "-"}}'
     exits 0 "$COSPEC" $run -o two && grep -q '^u,.*,PASS PASS,,,2,.*,holds,the verdict of cospec verify' two/claims.csv || { fail "$(cat err two/claims.csv)"; return 1; }
-    # the second case of a seed, and a built-in example that does not count
+    # a statement of examples alone says so; then the second case of a seed, and a built-in example that does not count
     edited two/whole-1
     python3 -c '
 import json
@@ -178,9 +178,12 @@ cases = [s for s in j["statements"] if s["id"] == "3.1" and s["form"] == "correc
 assert len(cases) > 1
 cases[1]["verdict"] = "INCONCLUSIVE"
 j["statements"].insert(0, dict(cases[0], example=True, verdict="FAIL"))
+j["statements"].append(dict(cases[0], example=True, id="only"))
 json.dump(j, open("two/whole-1/statements.json", "w"))' || { fail "no second case"; return 1; }
     exits 0 "$COSPEC" $run -o two --resume --force && grep -q '^u,.*,INCONCLUSIVE PASS,,,2,.*,undetermined,the verdict of cospec verify' two/claims.csv && grep -q '>as corrected, holds with 1 of 2 seeds<' two/report.html &&
         [ "$(grep -c '^audit,u,.*,1,,,1,,,INCONCLUSIVE$\|^audit,u,.*,2,,,1,,,PASS$' two/values.csv)" = 2 ] || { fail "$(cat err two/claims.csv)"; return 1; }
+    sed 's/whole-# 3.1 corrected/whole-1 only corrected/' s.json > only.json
+    exits 0 "$COSPEC" reproduce --steps only.json --template t.html -o two --resume --force && grep -q '^u,.*,holds,the verdict of cospec verify on a built-in example,' two/claims.csv || { fail "$(cat err two/claims.csv)"; return 1; }
     cp good s.json
     # what a claim needs (its two sides agree): met, not by the sign, not beyond the error, a second one not; the reason in words
     wide='{"label": "ones of ar", "file": "ar/toy.csv", '$where', "se": "sigma"}' three='{"label": "three", "file": "ar-3/toy.csv", '$where', "exact": true}'
