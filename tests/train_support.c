@@ -5,7 +5,7 @@
 #include "small_corpus.h"
 #include "train/specials.h"
 
-enum { WORDS = 24, LONGEST = 9, DOCUMENTS = 64 };
+enum { WORDS = 24, LONGEST = 9 };
 
 static cs_objective objective_of(cs_objective_kind kind)
 {
@@ -40,7 +40,10 @@ static cs_objective objective_of(cs_objective_kind kind)
 
 static cs_corpus corpus_of(const recipe *r)
 {
-    int64_t length[DOCUMENTS], documents = r->documents > 0 ? r->documents : 20, tokens = 0;
+    const int64_t documents = r->documents > 0 ? r->documents : 20;
+    CS_AUTO_FREE int64_t *length = cs_alloc(documents, sizeof *length);
+    int64_t tokens = 0;
+    assert_non_null(length);
     for (int64_t d = 0; d < documents; ++d) {
         length[d] = r->distinct ? 6 : 3 + d % (LONGEST - 2);
         tokens += length[d];
