@@ -43,6 +43,88 @@ TEST(no_order_between_equal_forms)
     cs_statements_free(&report.statements);
 }
 
+/* Without a gap in the support form its directions are not compared, and the rest is: the three
+ * classes of the example are two equal singular values, and a cycle has 14. */
+TEST(no_gap_in_the_support_form)
+{
+    enum { N = 15 };
+    cs_theorem_report report = {0};
+    OK(cs_entry_ntp.run[CS_ON_NOTHING](&(cs_theorem_input){.features = 1}, &report));
+    const cs_statement *s = statement_of(&report.statements, "ntp-support", CS_PRINTED);
+    assert_true(s->verdict == CS_INCONCLUSIVE && detail_of(s, "support_vectors") == 0);
+    assert_true(statement_of(&report.statements, "ntp-balanced", CS_PRINTED)->verdict == CS_PASS);
+    assert_true(statement_of(&report.statements, "ntp-order", CS_CORRECTED)->verdict == CS_PASS);
+    assert_non_null(strstr(report.note, "ntp-support is undetermined: no gap after the leading"));
+    cs_statements_free(&report.statements);
+    AUTO_OK(cs_csr, a, cs_csr_init(&a, N, N, N));
+    for (int i = 0; i < N; ++i) {
+        a.ptr[i + 1] = i + 1;
+        a.col[i] = (i + 1) % N;
+        a.val[i] = 1;
+    }
+    const cs_labelled m = {.a = a};
+    report = (cs_theorem_report){0};
+    OK(cs_entry_ntp.run[CS_ON_MATRIX](&(cs_theorem_input){.matrix = &m, .name = "m"}, &report));
+    assert_int_equal(report.statements.count, 2);
+    s = statement_of(&report.statements, "ntp-support", CS_PRINTED);
+    assert_true(s->verdict == CS_INCONCLUSIVE && isnan(s->lhs) && detail_of(s, "rank") > 0);
+    cs_statements_free(&report.statements);
+}
+
+/* All tokens are seen in all contexts: the support form is 0, and has no directions. With one token
+ * the logits are 0 too. */
+TEST(full_support)
+{
+    enum { N = 4 };
+    for (int columns = 1; columns <= 3; columns += 2) {
+        AUTO_OK(cs_csr, a, cs_csr_init(&a, N, columns, (int64_t)N * columns));
+        for (int e = 0; e < N * columns; ++e) {
+            a.ptr[e / columns + 1] = e + 1;
+            a.col[e] = e % columns;
+            a.val[e] = 1 + e * 3 % 7;
+        }
+        const cs_labelled m = {.a = a};
+        const cs_theorem_input in = {.matrix = &m, .name = "m"};
+        cs_theorem_report report = {0};
+        OK(cs_entry_ntp.run[CS_ON_MATRIX](&in, &report));
+        assert_int_equal(report.statements.count, 2);
+        assert_int_equal(statement_of(&report.statements, "ntp-support", CS_PRINTED)->verdict,
+                         CS_INCONCLUSIVE);
+        assert_int_equal(statement_of(&report.statements, "ntp-balanced", CS_PRINTED)->verdict,
+                         columns == 1 ? CS_INCONCLUSIVE : CS_PASS);
+        assert_string_equal(report.note,
+                            "m: ntp-support is undetermined: the support form is 0 everywhere");
+        cs_statements_free(&report.statements);
+    }
+}
+
+/* Three blocks of 4 contexts and tokens with different probabilities: the first direction is nearer to
+ * the two equal ones of the support form than to that of a - p / V, which a start of this size has not
+ * found exactly. Neither form has a verdict. */
+TEST(no_order_from_a_start_that_is_not_small)
+{
+    enum { SIZE = 4, N = 3 * SIZE, SEEDS = 4 };
+    static const double weight[] = {100, 88, 30};
+    AUTO_OK(cs_csr, a, cs_csr_init(&a, N, N, (int64_t)N * SIZE));
+    for (int e = 0; e < N * SIZE; ++e) {
+        const int block = e / SIZE / SIZE;
+        a.ptr[e / SIZE + 1] = e + 1;
+        a.col[e] = block * SIZE + e % SIZE;
+        a.val[e] = weight[block];
+    }
+    const cs_labelled m = {.a = a};
+    for (uint64_t seed = 0; seed < SEEDS; ++seed) {
+        cs_theorem_report report = {0};
+        const cs_theorem_input in = {.matrix = &m, .name = "m", .seed = seed};
+        OK(cs_entry_ntp.run[CS_ON_MATRIX](&in, &report));
+        const cs_statement *s = statement_of(&report.statements, "ntp-order", CS_PRINTED);
+        assert_true(s->verdict == CS_INCONCLUSIVE && s->lhs < s->rhs && s->rhs < 0.01);
+        s = statement_of(&report.statements, "ntp-order", CS_CORRECTED);
+        assert_true(s->verdict == CS_INCONCLUSIVE && !s->attained);
+        cs_statements_free(&report.statements);
+    }
+}
+
 /* Contexts of class c see its tokens, and no others; classes have 6 to 2 contexts and tokens, and the
  * probabilities are almost all of the largest two. Weight decay 1e-2 removes the other classes from the
  * logits, so that the support form has more leading directions than they have: their further vectors

@@ -32,6 +32,7 @@
 
 #include "analysis/measures/similarity.h"
 #include "analysis/theorems/form_spectrum.h"
+#include "analysis/theorems/ntp_example.h"
 #include "analysis/theorems/ntp_orthants.h"
 #include "analysis/theorems/theorem_31.h"
 #include "base/auto.h"
@@ -43,7 +44,6 @@
 enum { MOST_WORK = 1 << 20, MOST_ITERATIONS = 4000, DECAYS = 5, DEFAULT_FEATURES = 4 };
 enum { STARTS = 2 };
 enum { MEMORY = 20 }; /* pairs of vectors that L-BFGS keeps */
-enum { CONTEXTS = 12, TOKENS = 10, CLASSES = 3 };
 static const double DECAY[DECAYS] = {1e-2, 1e-3, 1e-4, 1e-5, 1e-6};
 static const double GAP = 0.05;  /* of singular values that are distinguished, / sigma_1 */
 static const double ZERO = 1e-6; /* of the norm of logits, and of singular values / sigma_1 */
@@ -374,14 +374,12 @@ static cs_status prepare(const cs_csr *a, const cs_theorem_input *in, ntp *q)
     q->n = q->a.a.rows;
     q->v = q->a.a.cols;
     q->d = cs_least(q->n, q->v);
-    status = cs_form_spectrum(&q->a.a, "support", 0, false, in, &q->support);
+    /* of full support the form is 0, and has no spectrum */
+    if (q->a.a.ptr[q->n] < q->n * q->v)
+        status = cs_form_spectrum(&q->a.a, "support", 0, false, in, &q->support);
     if (status != CS_OK) return status;
     q->most = largest_gap(
         q, cs_least(q->support.k, in->features > 0 ? in->features : DEFAULT_FEATURES), 0);
-    if (q->most == 0) {
-        return cs_fail(CS_ERR_INPUT, "%s: no gap after the leading values of the support form",
-                       q->name);
-    }
     cs_dense *const matrix[] = {&q->joint, &q->centred, &q->form, &q->logits, &q->work};
     for (int i = 0; i < 5; ++i) {
         *matrix[i] = cs_dense_in(&q->pool, q->n, q->v);
@@ -427,23 +425,23 @@ static void state_support(const ntp *q, cs_statements *out)
     if (s && s->verdict == CS_FAIL) cs_statement_withhold(s);
 }
 
+/* As the start gets smaller, the first direction tends to that of a - p / V. So its angle to that is
+ * the error of a start that is not small enough. */
 static void state_order(const ntp *q, cs_statements *out)
 {
-    /* the leading directions of both are the same */
-    if (fabs(q->early_support - q->early_form) <= RESOLVED) return;
+    /* the support form is 0, or the leading directions of both are the same */
+    if (q->support.k == 0 || fabs(q->early_support - q->early_form) <= RESOLVED) return;
     cs_statement *s = cs_statements_claim(
         out,
         &(cs_claim){"ntp-order", CS_PRINTED, CS_RELATION_AT_MOST,
                     "small start: what is learned first is the leading direction of the support "
                     "form, not that of a - p / V (angles, radians)",
-                    q->name, q->early_support, q->early_form, RESOLVED});
+                    q->name, q->early_support, q->early_form, q->early_form + RESOLVED});
     cs_statement_real(s, "norm", EARLY);
-    s = cs_statements_claim(out,
-                            &(cs_claim){"ntp-order", CS_CORRECTED, CS_RELATION_AT_MOST,
-                                        "small start: it is that of a - p / V (angles, radians)",
-                                        q->name, q->early_form, q->early_support, RESOLVED});
-    /* the start was not small enough for the gap of a - p / V */
-    if (s && s->verdict == CS_FAIL) cs_statement_withhold(s);
+    cs_statements_claim(out, &(cs_claim){"ntp-order", CS_CORRECTED, CS_RELATION_AT_MOST,
+                                         "small start: it is that of a - p / V (angles, radians)",
+                                         q->name, q->early_form, q->early_support,
+                                         q->early_form + RESOLVED});
 }
 
 /* The cost of minimising: multiply-adds of one product, bytes of the matrices and of L-BFGS, and
@@ -496,7 +494,7 @@ static cs_status minimise_all(const cs_csr *a, const char *name, const cs_theore
 {
     CS_AUTO(ntp) q = {.name = name};
     cs_status status = prepare(a, in, &q);
-    if (status == CS_OK) status = early_direction(&q, in->seed);
+    if (status == CS_OK && q.support.k > 0) status = early_direction(&q, in->seed);
     for (int i = 0; i < STARTS && status == CS_OK; ++i) {
         status = follow_decays(&q, in->seed, i);
     }
@@ -512,6 +510,13 @@ static cs_status minimise_all(const cs_csr *a, const char *name, const cs_theore
         }
     }
     if (status != CS_OK) return status;
+    if (q.t == 0) {
+        (void)snprintf(
+            report->note, sizeof report->note, "%s: ntp-support is undetermined: %s", name,
+            q.support.k == 0 ? "the support form is 0 everywhere"
+            : q.most == 0    ? "no gap after the leading values of the support form"
+                             : "no gap that the support form and the logits have in common");
+    }
     state_support(&q, &report->statements);
     state_order(&q, &report->statements);
     return cs_statements_status(&report->statements);
@@ -542,38 +547,11 @@ static cs_status on_matrix(const cs_theorem_input *in, cs_theorem_report *report
     return audit(in->matrix, in->name, in, report);
 }
 
-/* Token j < 9 belongs to class j % 3, and the last one to none. */
-static cs_status label_tokens(cs_labelled *m)
-{
-    m->labels = CLASSES;
-    cs_status status = cs_csr_init(&m->col_label, TOKENS, CLASSES, TOKENS - 1);
-    for (int j = 0; j < TOKENS && status == CS_OK; ++j) {
-        m->col_label.ptr[j + 1] = cs_least(j + 1, TOKENS - 1);
-        if (j < TOKENS - 1) {
-            m->col_label.col[j] = j % CLASSES;
-            m->col_label.val[j] = 1;
-        }
-    }
-    return status;
-}
-
-/* Context i sees the tokens of its class, one that all see, and one at random; counts differ. */
 static cs_status on_nothing(const cs_theorem_input *in, cs_theorem_report *report)
 {
     const int64_t first = report->statements.count;
     CS_AUTO(cs_labelled) m = {0};
-    cs_csr *a = &m.a;
-    cs_status status = cs_csr_init(a, CONTEXTS, TOKENS, (int64_t)CONTEXTS * TOKENS);
-    for (int i = 0; status == CS_OK && i < CONTEXTS; ++i) {
-        a->ptr[i + 1] = a->ptr[i];
-        for (int j = 0; j < TOKENS; ++j) {
-            if (j % CLASSES == i % CLASSES || j == TOKENS - 1 || j == i * 7 % (TOKENS - 1)) {
-                a->col[a->ptr[i + 1]] = j;
-                a->val[a->ptr[i + 1]++] = 1 + (i + 2 * j) % 4;
-            }
-        }
-    }
-    if (status == CS_OK) status = label_tokens(&m);
+    cs_status status = cs_ntp_example(&m);
     if (status == CS_OK) status = audit(&m, "12 contexts of 3 classes and 10 tokens", in, report);
     cs_statements_mark(&report->statements, first);
     return status;
