@@ -65,7 +65,8 @@ typedef struct {
 typedef struct {
     cs_statements statements;
     cs_item *rows, *course; /* arrays, of the table and of a second one; NULL: not wanted */
-    char note[320];         /* statements that the last entry left out, and the reason; "": none */
+    /* statements that the last entry left out or could not decide, and the reason; "": none */
+    char note[320];
 } cs_theorem_report;
 
 typedef cs_status (*cs_theorem_run)(const cs_theorem_input *input, cs_theorem_report *report);
@@ -80,6 +81,9 @@ typedef enum {
     CS_THEOREM_INPUTS
 } cs_theorem_on;
 
+/* Most ids of statements with rows of their own in a summary. */
+enum { CS_THEOREM_PARTS = 4 };
+
 typedef struct {
     const char *id;      /* "4.1" */
     const char *about;   /* "Theorem 4.1 is about a labelled matrix" */
@@ -88,6 +92,11 @@ typedef struct {
     const char *corrected;
     const char *printed_words; /* the same in words, at most 49 characters */
     const char *corrected_words;
+    /* all ids of its statements, with words for each form, at most 49 characters; none: a summary
+     * has one row for each form of the theorem */
+    struct {
+        const char *id, *words[2];
+    } part[CS_THEOREM_PARTS];
     /* of a separate entry: separated by spaces, not combinable with others */
     const char *options;
     bool apart;         /* not part of `all` */

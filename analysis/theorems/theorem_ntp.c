@@ -566,6 +566,12 @@ const cs_theorem cs_entry_ntp = {
     .printed = "free contexts, cross-entropy, weight decay -> 0: centred logits have the singular "
                "vectors of the support form, leading directions first",
     .corrected = "from a small start the leading direction of a - p / V is learned first",
+    .part = {{"ntp-support", {"logits have the directions of the support"}},
+             {"ntp-balanced", {"both factors have the same Gram matrix"}},
+             {"ntp-order",
+              {"the support's leading direction is learned first",
+               "that of the probabilities is learned first"}},
+             {"ntp-orthants", {"orthants of the support are classes of tokens"}}},
     .apart = true,
     .run = {[CS_ON_MATRIX] = on_matrix, [CS_ON_NOTHING] = on_nothing},
     .file = "ntp.csv",

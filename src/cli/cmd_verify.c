@@ -84,7 +84,7 @@ enum { VERDICTS = CS_UNSPECIFIED + 1, FORMS = CS_CORRECTED + 1, MOST_NAMED = 3 }
 static const cs_verdict by_weight[VERDICTS] = {CS_FAIL, CS_INCONCLUSIVE, CS_UNSPECIFIED, CS_VACUOUS,
                                                CS_PASS};
 
-/* The statements of one form of one theorem. */
+/* The statements of one form of one part of a theorem. */
 typedef struct {
     int64_t cases, of[VERDICTS];
     double worst[VERDICTS]; /* margin */
@@ -92,8 +92,8 @@ typedef struct {
 
 typedef struct {
     const cs_table *rows;
-    int theorem, form, verdict, margin; /* columns */
-    tally entry[CS_THEOREMS][FORMS];
+    int theorem, id, form, verdict, margin; /* columns */
+    tally entry[CS_THEOREMS][CS_THEOREM_PARTS][FORMS];
 } digest;
 
 static const char *cell(const digest *d, int64_t row, int column)
@@ -109,6 +109,16 @@ static int theorem_of(const char *id)
         }
     }
     return -1;
+}
+
+/* 0 for a theorem without parts. */
+static int part_of(const cs_theorem *theorem, const char *id)
+{
+    int part = CS_THEOREM_PARTS - 1;
+    while (part > 0 && !(theorem->part[part].id && strcmp(theorem->part[part].id, id) == 0)) {
+        --part;
+    }
+    return part;
 }
 
 static int verdict_of(const char *name)
@@ -130,7 +140,8 @@ static void count_cases(digest *d)
         if (i < 0 || v < 0) {
             continue;
         }
-        tally *t = &d->entry[i][corrected ? CS_CORRECTED : CS_PRINTED];
+        const int part = part_of(cs_theorem_list[i], cell(d, r, d->id));
+        tally *t = &d->entry[i][part][corrected ? CS_CORRECTED : CS_PRINTED];
         if (cs_real_scan(cell(d, r, d->margin), &margin)) {
             t->worst[v] = t->of[v] == 0 ? margin : fmin(t->worst[v], margin);
         }
@@ -191,7 +202,9 @@ static cs_status print_summary(const digest *d, FILE *out)
             const bool same = strcmp(cs_theorem_list[j]->paper, paper) == 0;
             first = first && !(same && j < i);
             for (int form = 0; form < FORMS && same; ++form) {
-                add_tally(&sum[form], &d->entry[j][form]);
+                for (int part = 0; part < CS_THEOREM_PARTS; ++part) {
+                    add_tally(&sum[form], &d->entry[j][part][form]);
+                }
             }
         }
         for (int form = 0; form < FORMS && first && status == CS_OK; ++form) {
@@ -201,20 +214,22 @@ static cs_status print_summary(const digest *d, FILE *out)
     return status == CS_OK ? cs_table_print_text(&table, out) : status;
 }
 
-static cs_status entry_row(cs_table *table, const cs_theorem *theorem, int form, const tally *t)
+static cs_status entry_row(cs_table *table, const cs_theorem *theorem, int part, int form,
+                           const tally *t)
 {
     char text[64];
+    const char *id = theorem->part[part].id;
+    const char *words = id                   ? theorem->part[part].words[form]
+                        : form == CS_PRINTED ? theorem->printed_words
+                                             : theorem->corrected_words;
     const cs_verdict verdict = worst_of(t);
     cs_status status = cs_table_row(table);
-    if (status == CS_OK) status = cs_table_text(table, "theorem", theorem->id);
+    if (status == CS_OK) status = cs_table_text(table, "theorem", id ? id : theorem->id);
     if (status == CS_OK)
         status = cs_table_text(table, "form", cs_form_name((cs_statement_form)form));
     if (status == CS_OK) status = cs_table_text(table, "paper", theorem->paper);
-    if (status == CS_OK)
-        status =
-            cs_table_text(table, "statement",
-                          form == CS_PRINTED ? theorem->printed_words : theorem->corrected_words);
-    (void)snprintf(text, sizeof text, "%.2g", t->worst[verdict]);
+    if (status == CS_OK) status = cs_table_text(table, "statement", words);
+    (void)snprintf(text, sizeof text, isnan(t->worst[verdict]) ? "-" : "%.2g", t->worst[verdict]);
     if (status == CS_OK) status = cs_table_text(table, "margin", text);
     (void)snprintf(text, sizeof text, "%s %lld/%lld",
                    cs_verdict_words(verdict, (cs_statement_form)form), (long long)t->of[verdict],
@@ -227,9 +242,10 @@ static cs_status print_entries(const digest *d, FILE *out)
     CS_AUTO(cs_table) table = {0};
     cs_status status = cs_table_init(&table, "theorem,form,paper,statement,margin,verdict");
     for (int i = 0; i < CS_THEOREMS && status == CS_OK; ++i) {
-        for (int form = 0; form < FORMS && status == CS_OK; ++form) {
-            const tally *t = &d->entry[i][form];
-            if (t->cases > 0) status = entry_row(&table, cs_theorem_list[i], form, t);
+        for (int at = 0; at < CS_THEOREM_PARTS * FORMS && status == CS_OK; ++at) {
+            const int part = at / FORMS, form = at % FORMS;
+            const tally *t = &d->entry[i][part][form];
+            if (t->cases > 0) status = entry_row(&table, cs_theorem_list[i], part, form, t);
         }
     }
     return status == CS_OK ? cs_table_print_text(&table, out) : status;
@@ -251,15 +267,15 @@ static int short_input(const char *input)
 /* Corrected statements that are not known to hold are named: they decide the exit code. */
 static void name_failures(const digest *d, FILE *out)
 {
-    const int id = cs_table_column(d->rows, "id"), input = cs_table_column(d->rows, "input");
+    const int input = cs_table_column(d->rows, "input");
     int64_t named = 0, all = 0;
     for (int64_t r = 0; r < d->rows->rows; ++r) {
         const int v = verdict_of(cell(d, r, d->verdict));
         if (strcmp(cell(d, r, d->form), cs_form_name(CS_CORRECTED)) == 0 &&
-            (v == CS_FAIL || v == CS_INCONCLUSIVE) && all++ < MOST_NAMED && id >= 0 && input >= 0) {
+            (v == CS_FAIL || v == CS_INCONCLUSIVE) && all++ < MOST_NAMED && input >= 0) {
             const char *on = cell(d, r, input);
             (void)fprintf(out, "%s%s corrected: %s on %.*s\n", named++ == 0 ? "\n" : "",
-                          cell(d, r, id), cs_verdict_words((cs_verdict)v, CS_CORRECTED),
+                          cell(d, r, d->id), cs_verdict_words((cs_verdict)v, CS_CORRECTED),
                           short_input(on), on);
         }
     }
@@ -283,8 +299,8 @@ static void explain(const digest *d, FILE *out)
         {"cospec", "statements of this project"}};
     bool used[sizeof papers / sizeof *papers] = {false}, has[VERDICTS] = {false};
     for (int i = 0; i < CS_THEOREMS; ++i) {
-        for (int form = 0; form < FORMS; ++form) {
-            const tally *t = &d->entry[i][form];
+        for (int at = 0; at < CS_THEOREM_PARTS * FORMS; ++at) {
+            const tally *t = &d->entry[i][at / FORMS][at % FORMS];
             for (int v = 0; v < VERDICTS; ++v) {
                 has[v] = has[v] || t->of[v] > 0;
             }
@@ -301,7 +317,7 @@ static void explain(const digest *d, FILE *out)
     if (has[CS_UNSPECIFIED])
         (void)fputs("not specified: the paper leaves a constant open, so that nothing can fail.\n",
                     out);
-    if (d->entry[theorem_of("3.1")][CS_PRINTED].cases > 0)
+    if (d->entry[theorem_of("3.1")][0][CS_PRINTED].cases > 0)
         (void)fputs("3.1 printed: the statement needs one constant for all f and W. The sides are "
                     "the constants of two random pairs\n"
                     "f, W, so their size depends on the pairs (--seed); the statement fails "
@@ -313,24 +329,25 @@ static void explain(const digest *d, FILE *out)
 }
 
 /* Prints the number of statements with each verdict, by paper, then one line for each form of each
- * theorem: paper, statement in words, number of cases, worst margin and verdict. `rows` is the
+ * theorem or part of one: paper, statement in words, number of cases, worst margin and verdict. `rows` is the
  * table of statements, evaluated just now or read from a finished run. *printed is false, and
  * nothing is printed, if the table has no column "theorem" (--list, and runs of older versions). */
 static cs_status print_digest(const cs_table *rows, FILE *out, bool *printed)
 {
     digest d = {.rows = rows,
                 .theorem = cs_table_column(rows, "theorem"),
+                .id = cs_table_column(rows, "id"),
                 .form = cs_table_column(rows, "form"),
                 .verdict = cs_table_column(rows, "verdict"),
                 .margin = cs_table_column(rows, "margin")};
-    *printed = d.theorem >= 0 && d.form >= 0 && d.verdict >= 0 && d.margin >= 0;
+    *printed = d.theorem >= 0 && d.id >= 0 && d.form >= 0 && d.verdict >= 0 && d.margin >= 0;
     if (!*printed) {
         return CS_OK;
     }
     for (int i = 0; i < CS_THEOREMS; ++i) {
-        for (int form = 0; form < FORMS; ++form) {
+        for (int at = 0; at < CS_THEOREM_PARTS * FORMS; ++at) {
             for (int v = 0; v < VERDICTS; ++v) {
-                d.entry[i][form].worst[v] = NAN;
+                d.entry[i][at / FORMS][at % FORMS].worst[v] = NAN;
             }
         }
     }

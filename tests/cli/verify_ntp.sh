@@ -34,4 +34,28 @@ test_orthants_alone() {
         says 'next has 200 contexts and 201 tokens: minimising takes about 0.034 GB and up to 2.1 minutes' && says 'Only orthants are compared' && grep -q '^next,support' n/orthants.csv && ! grep -q '^next' n/ntp.csv || fail "${why:-$(cat out err)}"
 }
 
+# One row for each id; without a gap only ntp-support is undetermined, and the note says why.
+test_rows_of_the_table() {
+    exits 0 "$COSPEC" verify ntp && for row in 'ntp-support *printed .* holds 1/1' 'ntp-balanced *printed .* holds 1/1' 'ntp-order *printed .* false as printed 1/1' 'ntp-order *corrected .* holds 1/1' 'ntp-orthants *printed .* holds 1/1'; do
+        grep -q "^$row$" out || { fail "no row $row: $(cat out)"; return 1; }
+    done
+    [ "$(grep -c '^ntp' out)" = 5 ] && exits 0 "$COSPEC" verify ntp --features 1 && grep -q '^ntp-support *printed .* - *undetermined 1/1$' out && grep -q '^ntp-order *corrected .* holds 1/1$' out &&
+        grep -q 'ntp-support is undetermined: no gap after the leading values of the support form' err || fail "${why:-$(cat out err)}"
+}
+
+# Blocks of different weight: a start that is too large for their gap.
+test_undetermined_order() {
+    awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general"; print 12, 12, 48; split("100 88 30", w)
+        for (i = 0; i < 12; ++i) for (j = 0; j < 4; ++j) print i + 1, i - i % 4 + j + 1, w[int(i / 4) + 1] }' > block.mtx
+    exits 4 "$COSPEC" verify ntp --matrix block.mtx --csv && [ "$(grep -c '^ntp-order,[a-z]*,INCONCLUSIVE,.*block.mtx' out)" = 2 ] &&
+        grep -q 'ntp-order on block.mtx is inconclusive: margin -[0-9.e-]*, numerical error ' err || fail "${why:-$(cat out err)}"
+}
+
+# The support form of a matrix without zeros is 0.
+test_full_support() {
+    mtx 2 2 "1 1 3" "1 2 1" "2 1 1" "2 2 1" > m.mtx
+    exits 0 "$COSPEC" verify ntp --matrix m.mtx --csv && grep -q '^ntp-support,printed,INCONCLUSIVE,.*m.mtx' out && grep -q '^ntp-balanced,printed,PASS,.*m.mtx' out && ! grep -q '^ntp-order,.*m.mtx' out &&
+        grep -q 'm.mtx: ntp-support is undetermined: the support form is 0 everywhere' err || fail "${why:-$(cat out err)}"
+}
+
 run_tests
