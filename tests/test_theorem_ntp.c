@@ -98,10 +98,9 @@ TEST(full_support)
     }
 }
 
-/* Three blocks of 4 contexts and tokens with different probabilities: the first direction is nearer to
- * the two equal ones of the support form than to that of a - p / V, which a start of this size has not
- * found exactly. Neither form has a verdict. */
-TEST(no_order_from_a_start_that_is_not_small)
+/* Three blocks of 4 contexts and tokens with different probabilities: the leading direction of a - p / V
+ * lies among the two equal ones of the support form, so none of them comes before the other. */
+TEST(no_order_of_directions_that_are_the_same)
 {
     enum { SIZE = 4, N = 3 * SIZE, SEEDS = 4 };
     static const double weight[] = {100, 88, 30};
@@ -117,10 +116,8 @@ TEST(no_order_from_a_start_that_is_not_small)
         cs_theorem_report report = {0};
         const cs_theorem_input in = {.matrix = &m, .name = "m", .seed = seed};
         OK(cs_entry_ntp.run[CS_ON_MATRIX](&in, &report));
-        const cs_statement *s = statement_of(&report.statements, "ntp-order", CS_PRINTED);
-        assert_true(s->verdict == CS_INCONCLUSIVE && s->lhs < s->rhs && s->rhs < 0.01);
-        s = statement_of(&report.statements, "ntp-order", CS_CORRECTED);
-        assert_true(s->verdict == CS_INCONCLUSIVE && !s->attained);
+        assert_false(has_statement(&report.statements, "ntp-order", CS_PRINTED));
+        assert_false(has_statement(&report.statements, "ntp-order", CS_CORRECTED));
         cs_statements_free(&report.statements);
     }
 }
