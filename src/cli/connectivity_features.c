@@ -302,7 +302,7 @@ static cs_status take_argument(study *s, int index)
                            m->name);
         }
     }
-    return cs_output_input_rows(s->args, m->file);
+    return cs_output_rows_begin(s->args, m->file, 1);
 }
 
 static cs_status estimate(const study *s)

@@ -572,21 +572,15 @@ cs_status cs_output_input_end(cs_args *args, cs_status status)
     return status;
 }
 
-static cs_status file_of_rows(const char *text, char **path)
-{
-    CS_AUTO_FREE char *name = NULL;
-    cs_status status = cs_rows_split(text, path, &name);
-    return status == CS_OK ? cs_rows_check_name(text, *path) : status;
-}
-
 cs_status cs_output_rows_begin(cs_args *args, const char *text, int threads)
 {
-    CS_AUTO_FREE char *path = NULL;
+    CS_AUTO_FREE char *path = NULL, *name = NULL;
     cs_opt_input *input = NULL;
     struct stat st;
     bool hashed = true;
     if (cs_args_item(args, text)) return CS_OK;
-    cs_status status = file_of_rows(text, &path);
+    cs_status status = cs_rows_split(text, &path, &name);
+    if (status == CS_OK) status = cs_rows_check_name(text, path);
     if (status == CS_OK && !cs_args_given(args, "output") && stat(path, &st) == 0 &&
         S_ISREG(st.st_mode))
         status = cs_digest_lists(path, &hashed);
@@ -594,13 +588,8 @@ cs_status cs_output_rows_begin(cs_args *args, const char *text, int threads)
     return hashed ? cs_output_input_begin(args, path, threads) : add_input(args, path, &input);
 }
 
-cs_status cs_output_input_rows(cs_args *args, const char *text)
-{
-    return cs_output_rows_begin(args, text, 1);
-}
-
 cs_status cs_output_open_rows(cs_args *args, const char *text, cs_rows *out)
 {
-    cs_status status = cs_output_input_rows(args, text);
+    cs_status status = cs_output_rows_begin(args, text, 1);
     return status == CS_OK ? cs_args_rows(args, text, out) : status;
 }

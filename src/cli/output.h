@@ -70,15 +70,15 @@ cs_status cs_output_input(cs_args *args, const char *path) CS_MUST_CHECK;
  * first, "" records it and a second call adds the hash. */
 cs_status cs_output_input_known(cs_args *args, const char *path,
                                 const char sha256[65]) CS_MUST_CHECK;
-/* The same for the file of FILE or FILE:NAME (io/rows.h); the second function also opens its rows.
- * Without -o there is no manifest: the file is hashed only where its folder has a record of it. */
-cs_status cs_output_input_rows(cs_args *args, const char *text) CS_MUST_CHECK;
-cs_status cs_output_open_rows(cs_args *args, const char *text, cs_rows *out) CS_MUST_CHECK;
 /* The same in a separate thread while the caller reads the file, one at a time; on one thread it is
  * done before. cs_output_input_end follows a success and takes the status of the reading; a failure
  * of the hash takes precedence, as if it had come first. */
 cs_status cs_output_input_begin(cs_args *args, const char *path, int threads) CS_MUST_CHECK;
+/* The same for the file of FILE or FILE:NAME (io/rows.h); the second function also opens its rows, on
+ * one thread. Without -o there is no manifest: the file is hashed only where its folder has a record
+ * of it, which finds damage. */
 cs_status cs_output_rows_begin(cs_args *args, const char *text, int threads) CS_MUST_CHECK;
+cs_status cs_output_open_rows(cs_args *args, const char *text, cs_rows *out) CS_MUST_CHECK;
 cs_status cs_output_input_end(cs_args *args, cs_status status) CS_MUST_CHECK;
 
 /* The SHA-256 of a recorded input; "" for an argument in memory. */
