@@ -5,7 +5,7 @@ set -u
 export LC_ALL=C.UTF-8 TERM=dumb
 # MPI on one machine without a network, with more ranks than cores.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_plm=isolated
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_plm=isolated OMPI_MCA_pml=ob1
 tests=$(sed -n 's/^test_\([a-z0-9_]*\)() *{.*/\1/p' "$0")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
