@@ -7,29 +7,31 @@
 #include "plan/spec.h"
 #include "test.h"
 
-char checkpoint_dir[64], checkpoint_index[96], checkpoint_records[96];
-static char folder[] = "/tmp/cospec-checkpoint-XXXXXX";
+char *checkpoint_dir, *checkpoint_index, *checkpoint_records;
+static char *folder, *parent;
 
 int checkpoint_folder_make(void **state)
 {
     (void)state;
-    if (!mkdtemp(folder)) {
-        return -1;
-    }
-    (void)snprintf(checkpoint_dir, sizeof checkpoint_dir, "%s/a/checkpoint", folder);
-    (void)snprintf(checkpoint_index, sizeof checkpoint_index, "%s/checkpoint.json", checkpoint_dir);
-    (void)snprintf(checkpoint_records, sizeof checkpoint_records, "%s/records-0.bin",
-                   checkpoint_dir);
-    return 0;
+    folder = cs_format("%s/cospec-checkpoint-XXXXXX", test_temporary());
+    if (!folder || !mkdtemp(folder)) return -1;
+    parent = cs_format("%s/a", folder);
+    checkpoint_dir = cs_format("%s/checkpoint", parent);
+    checkpoint_index = cs_format("%s/checkpoint.json", checkpoint_dir);
+    checkpoint_records = cs_format("%s/records-0.bin", checkpoint_dir);
+    return parent && checkpoint_dir && checkpoint_index && checkpoint_records ? 0 : -1;
 }
 
 int checkpoint_folder_remove(void **state)
 {
     (void)state;
-    char parent[64];
-    (void)snprintf(parent, sizeof parent, "%s/a", folder);
     (void)rmdir(parent);
-    return rmdir(folder);
+    const int failed = rmdir(folder);
+    char *const all[] = {folder, parent, checkpoint_dir, checkpoint_index, checkpoint_records};
+    for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
+        cs_free(all[i]);
+    }
+    return failed;
 }
 
 cs_cooc_options checkpoint_options(const char *spec, const char *context)

@@ -6,7 +6,7 @@
 #include "cooc/builder.h"
 
 /* The folder of the checkpoint, which builds make, its index, and the first of its files of records. */
-extern char checkpoint_dir[64], checkpoint_index[96], checkpoint_records[96];
+extern char *checkpoint_dir, *checkpoint_index, *checkpoint_records;
 
 /* The fixture of a program: what the folder lies in. */
 int checkpoint_folder_make(void **state);

@@ -13,9 +13,8 @@
 
 int io_dir_make(void **state)
 {
-    const char *base = getenv("TMPDIR");
     cs_reason_clear();
-    *state = cs_format("%s/cospec-io-XXXXXX", base ? base : "/tmp");
+    *state = cs_format("%s/cospec-io-XXXXXX", test_temporary());
     return *state && mkdtemp(*state) ? 0 : -1;
 }
 

@@ -132,6 +132,12 @@ int exit_code(pid_t child)
     return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+const char *test_temporary(void)
+{
+    const char *folder = getenv("TMPDIR");
+    return folder ? folder : "/tmp";
+}
+
 void test_reason(const char *part, const char *file, int line)
 {
     if (!strstr(cs_reason(), part)) {

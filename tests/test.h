@@ -53,6 +53,9 @@ void test_add(struct CMUnitTest test);
 #define OK(call) test_ok((call), #call, __FILE__, __LINE__)
 void test_ok(cs_status status, const char *call, const char *file, int line);
 
+/* $TMPDIR, or /tmp: what tests write lies in a folder there. */
+const char *test_temporary(void);
+
 /* |x - y| <= tolerance. */
 #define assert_near(x, y, tolerance) test_near((x), (y), (tolerance), __FILE__, __LINE__)
 void test_near(double x, double y, double tolerance, const char *file, int line);

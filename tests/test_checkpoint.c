@@ -206,8 +206,7 @@ TEST(what_cannot_be_removed_is_named)
 {
     CS_AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
     const cs_cooc_options o = checkpoint_options("ar", "nearest:2");
-    char in_the_way[96];
-    (void)snprintf(in_the_way, sizeof in_the_way, "%s/records-1.bin", checkpoint_dir);
+    CS_AUTO_FREE char *in_the_way = cs_format("%s/records-1.bin", checkpoint_dir);
     interrupted(&corpus, o, 1, 0, CS_ERR_INTERRUPT, checkpoint_dir);
     assert_int_equal(mkdir(in_the_way, 0700), 0);
     assert_fails(cs_cooc_checkpoint_remove(checkpoint_dir), CS_ERR_IO,

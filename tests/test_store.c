@@ -11,27 +11,28 @@
 #include "small_corpus.h"
 #include "test.h"
 
-static char dir[] = "/tmp/cospec-store-XXXXXX";
+static char *dir;
 
 static int make_dir(void **state)
 {
     (void)state;
-    return mkdtemp(dir) ? 0 : -1;
+    dir = cs_format("%s/cospec-store-XXXXXX", test_temporary());
+    return dir && mkdtemp(dir) ? 0 : -1;
 }
 
 static int remove_dir(void **state)
 {
     (void)state;
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -r '%s'", dir);
-    return system(command);
+    CS_AUTO_FREE char *command = cs_format("rm -r '%s'", dir);
+    cs_free(dir);
+    return command ? system(command) : -1;
 }
 
 TEST_PROGRAM(make_dir, remove_dir)
 
 static const char *in_dir(const char *name)
 {
-    static char path[4][128];
+    static char path[4][512];
     static int turn;
     turn = (turn + 1) % 4;
     (void)snprintf(path[turn], sizeof path[turn], "%s/%s", dir, name);
