@@ -116,7 +116,7 @@ $(B)/tests/test.o: CPPFLAGS += -DCS_COVERAGE
 endif
 # The code of tests is quick to compile rather than quick; what it shares (references, comparisons) is optimised.
 ifeq ($(CONFIG),release)
-$(B)/tests/test_%.o: CFLAGS += -O1
+$(B)/tests/test_%.o: CFLAGS += -Og
 endif
 # No reader comes to the kernels, which would take the most of a build for libFuzzer.
 ifeq ($(CONFIG),fuzz)
