@@ -285,8 +285,13 @@ def estimates(df, points=POINTS):
     return [(math.exp(v), w / total) for v, w in zip(y, weight)]
 
 
-def power(prior, variance, fixed, d, n, log_alpha):
-    """The chance that d is decided with n seeds a side of these variances; fixed: the documents' (variance, df)."""
+def parts_of(points, length=6):
+    return [points[i:i + length] for i in range(0, len(points), length)]
+
+
+def enough_seeds(prior, variance, fixed, d, n, log_alpha):
+    """Whether d is decided with a chance of at least 0.8 with n seeds a side of these variances; fixed: the
+    documents' (variance, df)."""
     prior = prior._replace(pooled=max(prior.pooled, 2.0 * (n - 1)))
     count = [n if v > 0 else 0 for v in variance]
     squares = []
@@ -299,15 +304,27 @@ def power(prior, variance, fixed, d, n, log_alpha):
     documents = [(base * x, w) for x, w in ([(1.0, 1.0)] if known else estimates(fixed[1], DOCUMENT_POINTS))]
     sigma = math.sqrt(sum(variance) / n + fixed[0])
     if not sigma > 0:
-        return float(math.sqrt(squares[0][0][0] + squares[1][0][0] + base) < d)
+        return math.sqrt(squares[0][0][0] + squares[1][0][0] + base) < d
     root, erfc, scale = math.sqrt, math.erfc, sigma * math.sqrt(2)
-    return math.fsum(0.5 * w0 * w1 * math.fsum(w2 * erfc((root(s0 + s1 + s2) - d) / scale) for s2, w2 in documents)
-                     for s0, w0 in squares[0] for s1, w1 in squares[1] if w0 * w1 > 1e-9)
+
+    @functools.lru_cache(maxsize=None)
+    def given(seeds):  # twice the power for these squared margins of both sides' seeds: it falls with them
+        return math.fsum(w * erfc((root(seeds + s) - d) / scale) for s, w in documents)
+
+    # bounds from cells of the two sides' points suffice unless the power is near 0.8
+    cells = [[(part[0][0], part[-1][0], math.fsum(w for _, w in part)) for part in parts_of(sorted(s))] for s in squares]
+    both = [(a, b) for a in cells[0] for b in cells[1]]
+    if 0.5 * math.fsum(a[2] * b[2] * given(a[0] + b[0]) for a, b in both) < 0.8 - 1e-5:
+        return False
+    if 0.5 * math.fsum(a[2] * b[2] * given(a[1] + b[1]) for a, b in both) > 0.8 + 1e-5:
+        return True
+    return math.fsum(0.5 * w0 * w1 * given(s0 + s1)
+                     for s0, w0 in squares[0] for s1, w1 in squares[1] if w0 * w1 > 1e-9) >= 0.8
 
 
 def least_seeds(prior, variance, fixed, d, log_alpha):
     def enough(n):
-        return power(prior, variance, fixed, abs(d), n, log_alpha) >= 0.8
+        return enough_seeds(prior, variance, fixed, abs(d), n, log_alpha)
     if not enough(MOST_SEEDS):
         return INF
     low, high = 2, 3
@@ -672,20 +689,22 @@ class Order:
 
     def __init__(self, x):
         n = len(x)
-        self.n, self.above, self.below = n, 0, 0
+        bit, everything, width = [1 << i for i in range(n)], (1 << n) - 1, (n + 7) // 8
+        above, below = [b""] * n, [b""] * n
         order = sorted(range(n), key=x.__getitem__)
         lower, start = 0, 0
-        everything = (1 << n) - 1
         while start < n:
-            end = start
+            end, tied = start + 1, bit[order[start]]
             while end < n and x[order[end]] == x[order[start]]:
+                tied |= bit[order[end]]
                 end += 1
-            tied = sum(1 << i for i in order[start:end])
+            rows = lower.to_bytes(width, "little"), (everything ^ lower ^ tied).to_bytes(width, "little")
             for i in order[start:end]:
-                self.above |= lower << i * n
-                self.below |= (everything ^ lower ^ tied) << i * n
+                above[i], below[i] = rows
             lower |= tied
             start = end
+        self.above = int.from_bytes(b"".join(above), "little")
+        self.below = int.from_bytes(b"".join(below), "little")
         self.untied = self.above.bit_count()
 
     def balance(self, other):
@@ -728,8 +747,8 @@ def gaussian_binomial(a, m):
 
 
 @functools.lru_cache(maxsize=None)
-def kendall_chance(ties, size):
-    """P(|S| >= size) over all orders, one side having ties of these sizes: exact, in whole numbers."""
+def inversions(ties):
+    """How many orders have each number of inversions, one side having ties of these sizes."""
     counts, before = [1], 0
     for tied in ties:
         step = gaussian_binomial(before, tied)
@@ -738,6 +757,12 @@ def kendall_chance(ties, size):
             for j, s in enumerate(step):
                 product[i + j] += c * s
         counts, before = product, before + tied
+    return counts
+
+
+def kendall_chance(ties, size):
+    """P(|S| >= size) over all orders: exact, in whole numbers."""
+    counts = inversions(ties)
     most = len(counts) - 1
     beyond = sum(c for d, c in enumerate(counts) if abs(most - 2 * d) >= size)
     return beyond / sum(counts)
