@@ -14,7 +14,7 @@
 
 void cs_linear_fill_free(cs_linear_fill *fill)
 {
-    CS_FREE_FIELDS(fill, mean, rows);
+    CS_FREE_FIELDS(fill, mean, rows, inverse);
     cs_dense_free(&fill->covariance);
     *fill = (cs_linear_fill){0};
 }
@@ -137,6 +137,67 @@ cs_status cs_linear_fill_fit(const cs_fill_rows *rows, const uint8_t *left_out, 
 
 /* --- a filling -------------------------------------------------------------------------------- */
 
+cs_status cs_linear_fill_invert(double ridge, cs_linear_fill *fill)
+{
+    const int64_t width = fill->width;
+    if (fill->rows) return CS_OK;
+    if (!fill->inverse) fill->inverse = cs_alloc(width * width, sizeof *fill->inverse);
+    double *a = fill->inverse;
+    const int n = (int)width;
+    if (!a) return CS_ERR_MEMORY;
+    for (int64_t j = 0; j < width; ++j) {
+        memcpy(a + j * width, fill->covariance.data + j * fill->covariance.ld,
+               (size_t)width * sizeof *a);
+        a[j * width + j] += ridge * fill->variance;
+    }
+    if (LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', n, a, n) != 0 ||
+        LAPACKE_dpotri(LAPACK_COL_MAJOR, 'L', n, a, n) != 0) {
+        return cs_fail(CS_ERR_INPUT, "the covariance of %d values is not positive definite", n);
+    }
+    for (int64_t j = 0; j < width; ++j) {
+        for (int64_t i = j + 1; i < width; ++i) {
+            a[i * width + j] = a[j * width + i];
+        }
+    }
+    fill->inverse_ridge = ridge;
+    return CS_OK;
+}
+
+static cs_status fill_by_inverse(const cs_linear_fill *fill, const uint8_t *hidden, const float *x,
+                                 float *to)
+{
+    const int64_t width = fill->width;
+    int64_t count = 0;
+    CS_AUTO_FREE int64_t *at = cs_alloc(width, sizeof *at);
+    CS_AUTO_FREE double *shift = cs_alloc(width, sizeof *shift);
+    if (!at || !shift) return CS_ERR_MEMORY;
+    for (int64_t j = 0; j < width; ++j) {
+        shift[j] = hidden[j] ? 0 : (double)x[j] - fill->mean[j];
+        to[j] = x[j];
+        if (hidden[j]) at[count++] = j;
+    }
+    if (count == 0) return CS_OK;
+    CS_AUTO_FREE double *a = cs_alloc(count * count, sizeof *a), *b = cs_alloc(count, sizeof *b);
+    const int n = (int)count;
+    if (!a || !b) return CS_ERR_MEMORY;
+    for (int64_t i = 0; i < count; ++i) {
+        const double *row = fill->inverse + at[i] * width;
+        b[i] = -cblas_ddot((int)width, row, 1, shift, 1);
+        for (int64_t j = 0; j <= i; ++j) {
+            a[i * count + j] = row[at[j]];
+        }
+    }
+    if (LAPACKE_dposv(LAPACK_COL_MAJOR, 'U', n, 1, a, n, b, n) != 0) {
+        return cs_fail(CS_ERR_INPUT,
+                       "the inverse covariance of the %d hidden values is not positive definite",
+                       n);
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        to[at[i]] = (float)(fill->mean[at[i]] + b[i]);
+    }
+    return CS_OK;
+}
+
 /* By the covariance; at: the `seen` visible values. */
 static cs_status fill_by_covariance(const cs_linear_fill *fill, double ridge, int64_t seen,
                                     const int64_t *at, const uint8_t *hidden, const float *x,
@@ -244,7 +305,11 @@ cs_status cs_linear_fill_of(const cs_linear_fill *fill, int64_t ridges, const do
     if (fill->rows) return fill_by_sample(fill, ridges, ridge, seen, at, hidden, x, to);
     cs_status status = CS_OK;
     for (int64_t k = 0; k < ridges && status == CS_OK; ++k) {
-        status = fill_by_covariance(fill, ridge[k], seen, at, hidden, x, to + k * fill->width);
+        float *filled = to + k * fill->width;
+        const bool invert =
+            fill->inverse && fill->inverse_ridge == ridge[k] && 2 * seen > fill->width;
+        status = invert ? fill_by_inverse(fill, hidden, x, filled)
+                        : fill_by_covariance(fill, ridge[k], seen, at, hidden, x, filled);
     }
     return status;
 }

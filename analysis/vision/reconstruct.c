@@ -165,11 +165,12 @@ static cs_status fill_one(void *ctx, int64_t i)
 static const double RIDGE[] = {1e-4, 1e-3, 1e-2, 1e-1, 1, 10};
 enum { RIDGES = sizeof RIDGE / sizeof *RIDGE };
 
-/* The squared errors of the linear predictor, one for each ridge, on picture i of those left out,
- * masks as those of the pictures to reconstruct. */
+/* The squared errors of the linear predictor, one for each of some ridges, on picture i of those left
+ * out, masks as those of the pictures to reconstruct. */
 typedef struct {
     const study *s;
     const int64_t *picture;
+    int64_t first, ridges;
     double *error; /* pictures x RIDGES */
 } trial;
 
@@ -178,21 +179,21 @@ static cs_status try_one(void *ctx, int64_t i)
     const trial *t = ctx;
     const study *s = t->s;
     CS_AUTO_FREE uint8_t *hidden = cs_alloc(s->width, 1);
-    CS_AUTO_FREE float *to = cs_alloc(RIDGES * s->width, sizeof *to),
+    CS_AUTO_FREE float *to = cs_alloc(t->ridges * s->width, sizeof *to),
                        *x = cs_alloc(s->width, sizeof *x);
     cs_status status =
         hidden && to && x ? cs_patches_read(s->fitted, t->picture[i], s->patch, x) : CS_ERR_MEMORY;
     if (status == CS_OK) {
         mark(s, s->group + i % s->r->pictures * s->reader->patches, hidden);
-        status = cs_linear_fill_of(&s->fill, RIDGES, RIDGE, hidden, x, to);
+        status = cs_linear_fill_of(&s->fill, t->ridges, RIDGE + t->first, hidden, x, to);
     }
-    for (int64_t k = 0; k < RIDGES && status == CS_OK; ++k) {
+    for (int64_t k = 0; k < t->ridges && status == CS_OK; ++k) {
         double sum = 0;
         for (int64_t j = 0; j < s->width; ++j) {
             const double e = (double)to[k * s->width + j] - (double)x[j];
             sum += e * e;
         }
-        t->error[i * RIDGES + k] = sum;
+        t->error[i * RIDGES + t->first + k] = sum;
     }
     return status;
 }
@@ -206,12 +207,27 @@ static cs_status of_each(int64_t count, int threads, cs_item_fn fn, void *ctx)
     return status;
 }
 
+/* The inverse of the covariance pays where the masks leave more than half of the values visible. */
+static cs_status invert(double ridge, study *s)
+{
+    if (2 * s->r->hidden >= s->r->patches) return CS_OK;
+    cs_threads_blas_hold(true);
+    const cs_status status = cs_linear_fill_invert(ridge, &s->fill);
+    cs_threads_blas_hold(false);
+    return status;
+}
+
+/* One inverse is there at a time; without one, all ridges share what a mask needs. */
 static cs_status choose_ridge(study *s, int64_t count, const int64_t *picture)
 {
     double least = INFINITY;
     CS_AUTO_FREE double *error = cs_alloc(cs_most(count, 1) * RIDGES, sizeof *error);
-    trial t = {s, picture, error};
-    cs_status status = error ? of_each(count, s->options->threads, try_one, &t) : CS_ERR_MEMORY;
+    trial t = {s, picture, 0, s->fill.rows ? RIDGES : 1, error};
+    cs_status status = error ? CS_OK : CS_ERR_MEMORY;
+    for (; t.first < RIDGES && status == CS_OK; t.first += t.ridges) {
+        status = invert(RIDGE[t.first], s);
+        if (status == CS_OK) status = of_each(count, s->options->threads, try_one, &t);
+    }
     for (int64_t k = 0; k < RIDGES && status == CS_OK; ++k) {
         double sum = 0;
         for (int64_t i = 0; i < count; ++i) {
@@ -222,7 +238,7 @@ static cs_status choose_ridge(study *s, int64_t count, const int64_t *picture)
             s->ridge = RIDGE[k];
         }
     }
-    return status;
+    return status == CS_OK ? invert(s->ridge, s) : status;
 }
 
 static cs_status read_fitted(void *ctx, int64_t i, float *to)
