@@ -27,6 +27,8 @@ enum {
     BLOCK_ITEMS = PANELS * PANELS * CS_TILE * CS_TILE,
     KEY_SHIFT = 12,
     BINS = 1 << (32 - KEY_SHIFT),
+    GROUP = 1 << 10, /* of bins */
+    GROUPS = BINS / GROUP,
     LEAST_CAPACITY = 1 << 14, /* pairs kept beyond K before a cut */
     SORTED_PARTS = 8,
 };
@@ -44,7 +46,7 @@ typedef struct {
     const cs_rows *rows;
     const cs_top_pairs_options *options;
     const cs_tile_kernels *kernels;
-    int64_t n, d, panels, blocks;
+    int64_t n, d, panels;
     int64_t wanted, capacity;
     float *packed;          /* panels x d x CS_TILE */
     double *sum, *square;   /* panels x d: column sums of the panel; panels: sum of squared norms */
@@ -262,20 +264,35 @@ static cs_status search_block(void *ctx, int64_t item, int worker)
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* The value at rank `rank` (0 is the smallest): its bin's, at its share of the bin's count. Of few
- * values most bins are empty, so whole groups are passed over first. */
-static double value_at(const uint64_t *bins, uint64_t rank)
+/* Adds the counts of all workers to those of the first, and sums them over groups of bins: of few
+ * values most groups are empty. */
+static void merge_bins(const finder *f, int threads, uint64_t *group)
 {
-    enum { GROUP = 64 };
-    uint64_t before = 0, in_group = 0;
-    uint32_t b = 0;
-    for (; b < BINS - GROUP; b += GROUP, before += in_group) {
-        in_group = 0;
-        for (uint32_t i = 0; i < GROUP; ++i) {
-            in_group += bins[b + i];
+    for (int64_t g = 0; g < GROUPS; ++g) {
+        uint64_t *bins = f->state[0].bins + g * GROUP;
+        for (int t = 0; t < threads; ++t) {
+            const uint64_t *own = f->state[t].bins + g * GROUP;
+            uint64_t count = 0;
+            for (int64_t i = 0; i < GROUP; ++i) {
+                count += own[i];
+            }
+            for (int64_t i = 0; i < GROUP && t > 0 && count > 0; ++i) {
+                bins[i] += own[i];
+            }
+            group[g] += count;
         }
-        if (before + in_group > rank) break;
     }
+}
+
+/* The value at rank `rank` (0 is the smallest): its bin's, at its share of the bin's count. */
+static double value_at(const uint64_t *bins, const uint64_t *group, uint64_t rank)
+{
+    uint64_t before = 0;
+    uint32_t g = 0;
+    while (g < GROUPS - 1 && before + group[g] <= rank) {
+        before += group[g++];
+    }
+    uint32_t b = g * GROUP;
     while (b < BINS - 1 && before + bins[b] <= rank) {
         before += bins[b++];
     }
@@ -305,15 +322,11 @@ static cs_status fill_mean_and_quantiles(const finder *f, int threads, cs_top_pa
     out->mean = out->total > 0 ? 0.5 * (f->options->self ? whole + squares : whole - squares) /
                                      (double)out->total
                                : NAN;
-    uint64_t *bins = f->state[0].bins;
-    for (int t = 1; t < threads; ++t) {
-        for (int64_t b = 0; b < BINS; ++b) {
-            bins[b] += f->state[t].bins[b];
-        }
-    }
+    uint64_t group[GROUPS] = {0};
+    merge_bins(f, threads, group);
     for (int i = 0; i < f->options->quantiles; ++i) {
         double at = f->options->quantile[i] * (double)(out->total - 1);
-        out->quantile[i] = out->total > 0 ? value_at(bins, (uint64_t)at) : NAN;
+        out->quantile[i] = out->total > 0 ? value_at(f->state[0].bins, group, (uint64_t)at) : NAN;
     }
     return CS_OK;
 }
@@ -402,7 +415,6 @@ static cs_status finder_init(const cs_rows *rows, const cs_top_pairs_options *op
                   .n = n,
                   .d = d,
                   .panels = panels,
-                  .blocks = (panels + PANELS - 1) / PANELS,
                   .wanted = cs_least(options->count, total)};
     f->capacity = f->wanted + (f->wanted > LEAST_CAPACITY ? f->wanted : LEAST_CAPACITY);
     f->capacity = cs_least(f->capacity, total);
@@ -434,14 +446,15 @@ cs_status cs_top_pairs_of(const cs_rows *rows, const cs_top_pairs_options *optio
 {
     cs_status status = check_options(rows, options);
     if (status != CS_OK) return status;
-    const int threads = options->threads > 0 ? options->threads : cs_threads();
-    const int64_t n = rows->rows;
+    const int64_t n = rows->rows, side = (n + PANELS * CS_TILE - 1) / (PANELS * CS_TILE);
+    const int64_t items = cs_most(side * (side + 1) / 2, 1);
+    const int threads =
+        (int)cs_least(options->threads > 0 ? options->threads : cs_threads(), items);
     finder f;
     cs_top_pairs top = {.total = options->self ? n * (n + 1) / 2 : n * (n - 1) / 2};
     status = finder_init(rows, options, threads, top.total, &f);
     if (status == CS_OK) status = cs_parallel(f.panels, threads, pack_rows, &f);
-    if (status == CS_OK)
-        status = cs_parallel_workers(f.blocks * (f.blocks + 1) / 2, threads, search_block, &f);
+    if (status == CS_OK) status = cs_parallel_workers(items, threads, search_block, &f);
     if (status == CS_OK) status = fill_mean_and_quantiles(&f, threads, &top);
     if (status == CS_OK) status = fill_pairs(&f, threads, &top);
     finder_free(&f, threads);
