@@ -121,6 +121,20 @@ trained() {
     exits 0 "$COSPEC" train --corpus c.tsv --width 16 --layers 2 --heads 2 --batch 8 --max-length 16 --steps 6 --objective "$@" -o "$dir"
 }
 
+# fewer STEP CORPUS...: in cache/, every STEP-th document or image of prepared corpora. $root is the repository.
+fewer() {
+    step=$1; shift
+    mkdir cache
+    for corpus; do
+        "$COSPEC" data prepare "$corpus" --csv > out 2> err || return 1
+        path=$(cell out path 1)
+        case $path in
+        *.npz) /usr/bin/python3 "$root/tests/fewer_images.py" "$path" "cache/$corpus.npz" "$step" || exit 1 ;;
+        *) awk -v step="$step" 'NR % step == 1' "$path" > "cache/$corpus.tsv" ;;
+        esac
+    done
+}
+
 # A small labelled corpus; any change of these lines changes the tests' numbers.
 small_corpus() {
     i=0

@@ -10,9 +10,8 @@ test_scales() {
 }
 
 test_smoke() {
-    for corpus in wordnet glyphs; do
-        "$COSPEC" data prepare $corpus > out 2> err || { skip smoke "$(tail -1 err)"; return 0; }
-    done
+    fewer 3 wordnet glyphs || { skip smoke "$(tail -1 err)"; return 0; }
+    export COSPEC_CACHE="$PWD/cache"
     exits 0 "$COSPEC" reproduce --steps "$root/plots/neighbours.json" --template "$root/plots/neighbours.html" --scale smoke -o r -q || return 1
     [ "$(wc -l < r/claims.csv)" = 43 ] || { fail "$(wc -l < r/claims.csv) lines for 42 claims"; return 1; }
     # the claims of one theory alone, with their part of the report
