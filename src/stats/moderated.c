@@ -221,20 +221,28 @@ double cs_student_beyond(double t, double freedom)
     return tail_of(&s, t, &slope);
 }
 
+/* Logarithm of the t with P(|T| > t) near alpha: the normal distribution's by Abramowitz and Stegun
+ * (26.2.23, within 4.5e-4), and Student's from it by Wallace (Ann. Math. Statist. 30, 1959). */
+static double guess_point(double alpha, double freedom)
+{
+    const double w = sqrt(-2 * log(alpha / 2));
+    const double z = w - (2.515517 + w * (0.802853 + w * 0.010328)) /
+                             (1 + w * (1.432788 + w * (0.189269 + w * 0.001308)));
+    const double scaled = fmax(z, 1e-3) * (8 * freedom + 3) / (8 * freedom + 1);
+    return freedom < normal_from ? 0.5 * log(freedom * expm1(scaled * scaled / freedom))
+                                 : log(fmax(z, 1e-3));
+}
+
 double cs_student_point(double alpha, double freedom)
 {
-    enum { STEPS = 200 };
+    enum { STEPS = 200, MOST = 512 };
     assert(alpha > 0 && alpha <= 1 && freedom > 0);
     const student s = student_of(freedom);
-    double low = -1, high = 1, u = 0, slope; /* logarithms of t */
-    while (tail_of(&s, exp(low), &slope) < alpha && low > -700) {
-        low *= 2;
+    double low = -700, high = MOST, slope; /* logarithms of t */
+    if (freedom < 2 && tail_of(&s, exp(high), &slope) > alpha) {
+        return INFINITY; /* the tail is about t^-freedom */
     }
-    while (tail_of(&s, exp(high), &slope) > alpha) {
-        if ((high *= 2) > 700) {
-            return INFINITY;
-        }
-    }
+    double u = fmin(guess_point(alpha, freedom), MOST - 1);
     for (int i = 0; i < STEPS && high - low > 1e-16 * fabs(u); ++i) {
         const double tail = tail_of(&s, exp(u), &slope), miss = log(tail / alpha);
         *(miss > 0 ? &low : &high) = u;
