@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include <memory>
 #include <vector>
 
 /* --- turns: a stack for each fiber ---------------------------------------------------------------
@@ -62,7 +63,8 @@ EmulatedPlace emulated;
 
 namespace
 {
-constexpr size_t STACK = 128 * 1024;
+/* Stacks begin STAGGER bytes apart in their pages, else their lines would share a few sets of the cache. */
+constexpr size_t STACK = 128 * 1024, STAGGER = 5 * 64;
 constexpr int LANES = 32, SLOT = 64;
 
 struct Copy {
@@ -73,7 +75,7 @@ struct Copy {
 
 struct Fiber {
     Turn turn;
-    std::vector<unsigned char> stack;
+    std::unique_ptr<unsigned char[]> stack; /* not cleared: most pages are never touched */
     uint3 place;
     int meeting; /* EmulatedMeeting it waits at, MEET_NONE: may run */
     bool done;
@@ -202,7 +204,7 @@ void start_threads()
         f->meeting = MEET_NONE;
         f->meetings = 0;
         f->groups = 0;
-        turn_make(&f->turn, f->stack.data(), STACK, fiber_main);
+        turn_make(&f->turn, f->stack.get(), STACK - (size_t)t % 64 * STAGGER, fiber_main);
     }
 }
 
@@ -252,7 +254,7 @@ void run_grid(dim3 grid, dim3 block)
     }
     while ((int)fibers.size() < threads) {
         Fiber *f = new Fiber();
-        f->stack.resize(STACK);
+        f->stack.reset(new unsigned char[STACK]);
         fibers.push_back(f);
     }
     for (int t = 0; t < threads; ++t) {
@@ -372,18 +374,19 @@ void emulate_mma(float d[4], const uint32_t a[4], const uint32_t b[2])
     }
     const float *all =
         reinterpret_cast<const float *>(emulate_exchange(MEET_MATRIX, own, sizeof own));
-    const int slot = SLOT / (int)sizeof(float);
-    int lane = emulate_lane();
-    for (int i = 0; i < 4; ++i) {
-        int row = lane / 4 + (i >= 2 ? 8 : 0), col = lane % 4 * 2 + i % 2;
-        float sum = d[i];
-        for (int k = 0; k < 16; ++k) {
-            int a_reg = row / 8 + (k >= 8 ? 2 : 0), b_reg = 4 + k / 8, in = k % 8 / 2;
-            sum += all[(row % 8 * 4 + in) * slot + 2 * a_reg + k % 2] *
-                   all[(col * 4 + in) * slot + 2 * b_reg + k % 2];
-        }
-        d[i] = sum;
+    const int slot = SLOT / (int)sizeof(float), lane = emulate_lane();
+    const float *row = all + lane / 4 * 4 * slot, *col = all + lane % 4 * 2 * 4 * slot + 8;
+    float sum[4] = {d[0], d[1], d[2], d[3]};
+    for (int k = 0; k < 16; ++k) {
+        /* column k of a and row k of b: lane k % 8 / 2 of four, register k / 8 of two, half k % 2 */
+        const float *x = row + k % 8 / 2 * slot + k / 8 * 4 + k % 2;
+        const float *y = col + k % 8 / 2 * slot + k / 8 * 2 + k % 2;
+        sum[0] += x[0] * y[0];
+        sum[1] += x[0] * y[4 * slot];
+        sum[2] += x[2] * y[0];
+        sum[3] += x[2] * y[4 * slot];
     }
+    memcpy(d, sum, sizeof sum);
 }
 
 /* PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f64 floating point type": a at row lane / 4, column
