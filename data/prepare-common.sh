@@ -68,13 +68,24 @@ dict_entries() {
 split_sides() {
     mv "$work/out" "$work/whole"
     awk -F '\t' -v OFS='\t' '
-    function runs_of(text, count, words, i) {
+    # A run of a document, which it may have several times: shared counts those that are in another document too.
+    function add(run, document, f) {
+        f = first[run]
+        if (f == "") first[run] = document
+        else if (f == document) again[run]++
+        else {
+            shared[document]++
+            if (f) shared[f] += 1 + (run in again ? again[run] : 0)
+            first[run] = 0   # in two documents
+        }
+    }
+    function add_runs(text, document, count, words, i) {
         text = tolower(text)
         gsub(/[^a-z0-9]+/, " ", text)
         count = split(text, words, " ")
-        runs = count < 5 ? 1 : count - 4
-        if (count < 5) { run[1] = text; return }
-        for (i = 1; i <= runs; i++) run[i] = words[i] " " words[i + 1] " " words[i + 2] " " words[i + 3] " " words[i + 4]
+        runs[document] = count < 5 ? 1 : count - 4
+        if (count < 5) add(text, document)
+        for (i = 5; i <= count; i++) add(words[i - 4] " " words[i - 3] " " words[i - 2] " " words[i - 1] " " words[i], document)
     }
     function hash(key, i, h) {
         for (i = 1; i <= length(key); i++) h = (h * 31 + code[substr(key, i, 1)]) % 2147483647
@@ -84,18 +95,11 @@ split_sides() {
     BEGIN { for (i = 1; i < 256; i++) code[sprintf("%c", i)] = i }
     NR == FNR {
         size[$2]++
-        runs_of($4)
-        for (i = 1; i <= runs; i++) {
-            if (!(run[i] in first)) first[run[i]] = FNR
-            else if (first[run[i]] != FNR) first[run[i]] = 0   # in two documents
-        }
+        add_runs($4, FNR)
         next
     }
     {
-        runs_of($4)
-        shared = 0
-        for (i = 1; i <= runs; i++) shared += first[run[i]] == 0
-        $3 = hash($1) % 5 == 0 && 2 * shared < runs && size[$2] >= 5 ? "test" : "train"
+        $3 = hash($1) % 5 == 0 && 2 * shared[FNR] < runs[FNR] && size[$2] >= 5 ? "test" : "train"
         print
     }' "$work/whole" "$work/whole" > "$work/out"
 }
