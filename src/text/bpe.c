@@ -202,8 +202,16 @@ cs_status cs_bpe_start_init(cs_bpe_start *start, const cs_word_table *v)
     start->near = cs_alloc(NEAR, sizeof *start->near);
     if (!start->near) return CS_ERR_MEMORY;
     for (int32_t c = 0; c < NEAR; ++c) {
-        const utf8proc_ssize_t size = utf8proc_encode_char(c, (utf8proc_uint8_t *)name);
-        start->near[c] = cs_word_table_token(v, name, size);
+        start->near[c] = -1;
+    }
+    for (int64_t w = 0; w < v->words; ++w) { /* those of one character */
+        const utf8proc_uint8_t *word = (const utf8proc_uint8_t *)v->text + v->start[w];
+        const int64_t size = v->start[w + 1] - v->start[w];
+        utf8proc_int32_t c = -1;
+        if (size > 0 && size <= 3 && v->count[w] > 0 && utf8proc_iterate(word, size, &c) == size &&
+            c >= 0 && c < NEAR) {
+            start->near[c] = (int32_t)w;
+        }
     }
     return CS_OK;
 }
