@@ -304,15 +304,14 @@ static cs_status gram_row(void *ctx, int64_t item)
 static cs_status exact4(cs_ranked *r, const cs_progress *progress, double *out)
 {
     double sum = 0, lost = 0;
-    const int64_t capacity = BLOCK_ENTRIES > r->width ? BLOCK_ENTRIES : r->width;
+    const int64_t rows = cs_least(cs_most(BLOCK_ENTRIES / cs_most(r->width, 1), 1), r->width);
     CS_AUTO(cs_pool) pool = {0};
-    double *part = cs_pool_take(&pool, capacity, sizeof *part);
-    double *mine = cs_pool_take(&pool, capacity, sizeof *mine);
+    double *part = cs_pool_take(&pool, rows * r->width, sizeof *part);
+    double *mine = cs_pool_take(&pool, rows * r->width, sizeof *mine);
     cs_status status = pool.status;
     for (int64_t first = 0, count = 0; first < r->width && status == CS_OK; first += count) {
         int64_t begin = 0, entries = 0;
-        count = BLOCK_ENTRIES / r->width > 0 ? BLOCK_ENTRIES / r->width : 1;
-        count = count < r->width - first ? count : r->width - first;
+        count = cs_least(rows, r->width - first);
         gram_job g = {.r = r, .first = first, .stride = first + count, .part = part};
         status = cs_parallel(count, r->threads, gram_row, &g);
         if (status == CS_OK) cs_comm_scatter_sum(r->comm, count * g.stride, 1, part, mine);
