@@ -4,6 +4,7 @@
 
 #include <lapacke.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
@@ -64,6 +65,8 @@ typedef struct {
     int64_t *pixel; /* those pixels */
     int64_t *begin; /* of each: pixels of earlier groups, -1: not predicted */
     double *weight; /* of each */
+    int64_t *row, *col;
+    double *power; /* the covariance of pixels at each distance */
 } plan_buffers;
 
 /* Appends the pixels of the patch at place k. */
@@ -101,8 +104,12 @@ static cs_status plan_error(const cs_field_case *f, const cs_plan *plan, plan_bu
         }
     }
     for (int64_t a = 0; a < count; ++a) {
-        for (int64_t b = 0; b <= a; ++b) {
-            c[a + b * ld] = cs_field_covariance(f->rho, f->width, r->pixel[a], r->pixel[b]);
+        r->row[a] = r->pixel[a] / f->width;
+        r->col[a] = r->pixel[a] % f->width;
+    }
+    for (int64_t b = 0; b < count; ++b) {
+        for (int64_t a = b; a < count; ++a) {
+            c[a + b * ld] = r->power[llabs(r->row[a] - r->row[b]) + llabs(r->col[a] - r->col[b])];
         }
     }
     cs_status status = cs_blas_int(count, "pixels", &n);
@@ -193,10 +200,16 @@ cs_status cs_field_optimum(const cs_objective *objective, const cs_field_case *f
     CS_AUTO(cs_pool) memory = {0};
     plan_buffers r = {.pixel = cs_pool_take(&memory, pixels, sizeof *r.pixel),
                       .begin = cs_pool_take(&memory, pixels, sizeof *r.begin),
-                      .weight = cs_pool_take(&memory, pixels, sizeof *r.weight)};
+                      .weight = cs_pool_take(&memory, pixels, sizeof *r.weight),
+                      .row = cs_pool_take(&memory, pixels, sizeof *r.row),
+                      .col = cs_pool_take(&memory, pixels, sizeof *r.col),
+                      .power = cs_pool_take(&memory, f->height + f->width, sizeof *r.power)};
     every_plan every = {f, &r, 0, 0};
     cs_threads_blas_hold(true); /* thousands of small factors: threads would only wait */
     cs_status status = memory.status;
+    for (int64_t i = 0; status == CS_OK && i < f->height + f->width; ++i) {
+        r.power[i] = pow(f->rho, (double)i);
+    }
     if (status == CS_OK) status = cs_dense_init(&r.c, pixels, pixels);
     if (status == CS_OK) status = cs_plan_enumerate(objective, patches, f->draws, add_plan, &every);
     if (status == CS_OK) {
