@@ -267,7 +267,7 @@ test_lacking_memory() {
 # Interrupts a build once it has spilled runs: the runs go, a checkpoint stays, and --resume ends with the
 # matrix of a build that was left alone.
 test_interrupt() {
-    random_words 3000 400 9 > big.txt
+    random_words 1500 400 9 > big.txt
     mkdir scratch
     "$COSPEC" cooc --corpus big.txt --tokenizer whitespace --objective masked --mask-ratio 0.5 --context each:10 --memory 8M --scratch scratch -o d > out 2> err &
     pid=$!
