@@ -33,7 +33,7 @@ test_what_is_written() {
 
 # A token a row, of 10 kB each, and as many vectors as there are: a page has its limit.
 test_size() {
-    random_words 1500 3000 8 | awk '{ for (i = 1; i <= NF; ++i) if (rand() < .02) printf "%s<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<< ", $i; print "" }' > w.txt
+    random_words 1500 60 8 | awk '{ for (i = 1; i <= NF; ++i) printf "%s<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<< ", $i; print "" }' > w.txt
     exits 0 "$COSPEC" cooc --corpus w.txt --tokenizer whitespace --objective ar --context nearest:1 --vocab all -o m -q &&
         exits 0 "$COSPEC" inspect m --html p.html --dimensions 300 --top 100 -q && holds "$(wc -c < p.html) < 5e6" && holds "$(wc -c < p.html) > 2e6"
 }
