@@ -119,6 +119,14 @@ TEST(linear_prediction_of_many)
         assert_each(j, 0, D, fabs((double)few[k * D + j] - (double)many[k * MANY + j]) < 1e-5);
     }
     assert_true(fabs((double)few[1] - (double)narrow[1]) > 1e-3);
+    /* where more is visible than hidden, the inverse of the ridge gives the same */
+    OK(cs_linear_fill_invert(ridge[0], &f));
+    OK(cs_linear_fill_of(&f, 2, ridge, hidden, narrow, many));
+    assert_each(j, 0, 2 * D, fabs((double)few[j] - (double)many[j]) < 1e-6);
+    f.inverse_ridge = ridge[1];
+    OK(cs_linear_fill_of(&f, 1, ridge + 1, hidden, narrow, many));
+    assert_true(fabs((double)few[D + 1] - (double)many[1]) > 1e-3);
+    assert_each(j, 0, D, fabs((double)few[j] - (double)many[j]) < 1e-6);
     free(wide);
     free(many);
     free(hidden);
