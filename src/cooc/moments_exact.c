@@ -67,6 +67,7 @@ typedef struct {
     int64_t items, split; /* items below `split` are of half 0 */
     int64_t *first;       /* items + 2: groups, each half's closed by its number */
     double *sum;          /* by item */
+    int64_t tile_size;    /* TILE, or less where the matrix has less */
     double *tile;         /* by worker, zero between groups */
     const cs_progress *progress;
     cs_pool *pool;
@@ -282,7 +283,7 @@ static cs_status walk_item(void *ctx, int64_t item, int worker)
     walk *w = ctx;
     const half *h = &w->h[item >= w->split];
     int64_t at = item + (item >= w->split);
-    double sum = 0, lost = 0, *tile = w->tile + (int64_t)worker * TILE;
+    double sum = 0, lost = 0, *tile = w->tile + worker * w->tile_size;
     cs_status status = CS_OK;
     for (int64_t g = w->first[at]; g < w->first[at + 1] && status == CS_OK; ++g) {
         walk_group(h, g, tile, &sum, &lost);
@@ -324,7 +325,8 @@ static cs_status run_walks(walk *w, int threads, double *out)
     cs_status status = deal(w);
     if (status != CS_OK) return status;
     w->sum = cs_pool_take(w->pool, w->items, sizeof *w->sum);
-    w->tile = cs_pool_take(w->pool, (int64_t)workers * TILE, sizeof *w->tile);
+    w->tile_size = cs_least(TILE, PANEL * cs_most(w->h[0].side->n, w->h[1].side->n));
+    w->tile = cs_pool_take(w->pool, workers * w->tile_size, sizeof *w->tile);
     if (w->pool->status != CS_OK) return w->pool->status;
     status = cs_parallel_workers(w->items, workers, walk_item, w);
     *out = status == CS_OK ? cs_sum(w->items, w->sum) : *out;
