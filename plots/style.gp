@@ -4,7 +4,7 @@
 if (format eq "svg") set terminal svg size 760,440 dynamic background "white" font "DejaVu Sans,13" linewidth 1.2
 if (format eq "png") set terminal pngcairo size 1140,660 background "white" font "DejaVu Sans,13" linewidth 1.6
 if (format eq "pdf") set terminal pdfcairo size 7in,4.05in background "white" font "DejaVu Sans,11" linewidth 1.2
-if (!exists("drawing")) drawing = "'" . name . "." . format . "'" # "": to the standard output
+if (!exists("drawing")) drawing = "'" . name . "." . format . "'"
 set output @drawing
 set datafile separator comma
 set datafile columnheaders

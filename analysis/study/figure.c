@@ -416,15 +416,33 @@ const char *cs_figure_fault(const char *format, const char *bytes, int64_t size)
     return whole ? NULL : size == 0 ? "nothing was drawn" : "the drawing is incomplete";
 }
 
-/* Runs the script with its drawing going to `to`. */
-static cs_status run_gnuplot(const cs_figure *figure, const char *format, int to)
+enum { FORMATS = 3 };
+static const char *const formats[FORMATS] = {"svg", "png", "pdf"};
+
+/* Runs the script once for each format. A partial file has the name of the figure, the format, and
+ * numbers: nothing that gnuplot would read as a quote or a macro. */
+static cs_status run_gnuplot(const cs_figure *figure, const cs_outfile *drawing)
 {
-    CS_AUTO_FREE char *set = cs_format("format='%s'; drawing=''", format);
     CS_AUTO_FREE char *script = cs_format("%s.gp", figure->name);
-    const char *const argv[] = {"gnuplot", "-e", set, script, NULL};
-    const cs_child child = {.argv = argv, .dir = figure->dir, .out = to};
+    char *set[FORMATS] = {NULL};
+    const char *argv[2 + 5 * FORMATS] = {"gnuplot"}, **arg = argv;
+    bool made = script != NULL;
+    for (int i = 0; i < FORMATS; ++i) {
+        set[i] = cs_format("set output; format='%s'; drawing=\"'%s'\"", formats[i],
+                           strrchr(drawing[i].partial, '/') + 1);
+        made = made && set[i];
+        *++arg = "-e";
+        *++arg = "reset session"; /* alone, because gnuplot reads nothing behind it */
+        *++arg = "-e";
+        *++arg = set[i];
+        *++arg = script;
+    }
+    const cs_child child = {.argv = argv, .dir = figure->dir};
     int code = 0;
-    cs_status status = set && script ? cs_child_run(&child, &code) : CS_ERR_MEMORY;
+    cs_status status = made ? cs_child_run(&child, &code) : CS_ERR_MEMORY;
+    for (int i = 0; i < FORMATS; ++i) {
+        cs_free(set[i]);
+    }
     if (status == CS_ERR_IO) status = cs_blame(status, "install the Debian package gnuplot-nox");
     if (status == CS_OK && code != 0)
         status = cs_fail(CS_ERR_INPUT,
@@ -434,28 +452,38 @@ static cs_status run_gnuplot(const cs_figure *figure, const char *format, int to
     return status;
 }
 
-static cs_status check_drawing(const char *path, const char *format)
+static cs_status check_drawing(const cs_outfile *drawing, const char *format)
 {
     CS_AUTO_FREE char *bytes = NULL;
     int64_t size = 0;
-    cs_status status = cs_file_read(path, DRAWING_LIMIT, &bytes, &size);
+    cs_status status = cs_file_read(drawing->partial, DRAWING_LIMIT, &bytes, &size);
     const char *fault = status == CS_OK ? cs_figure_fault(format, bytes, size) : NULL;
-    return fault ? cs_fail(CS_ERR_IO,
-                           "gnuplot wrote no complete %s: %s; check the space on disk, and that "
-                           "`gnuplot --version` is 5.4 or later",
-                           format, fault)
-                 : status;
+    if (fault)
+        status = cs_fail(CS_ERR_IO,
+                         "gnuplot wrote no complete %s: %s; check the space on disk, and that "
+                         "`gnuplot --version` is 5.4 or later",
+                         format, fault);
+    return cs_blame(status, "%s", drawing->path);
 }
 
-cs_status cs_figure_draw(const cs_figure *figure, const char *format)
+cs_status cs_figure_draw(const cs_figure *figure)
 {
-    cs_outfile file = {0};
-    CS_AUTO_FREE char *path = cs_format("%s/%s.%s", figure->dir, figure->name, format);
-    cs_status status = path ? cs_outfile_open(path, &file) : CS_ERR_MEMORY;
-    if (status == CS_OK) status = run_gnuplot(figure, format, fileno(file.stream));
-    if (status == CS_OK) status = cs_blame(check_drawing(file.partial, format), "%s", path);
-    if (status == CS_OK) status = cs_outfile_commit(&file);
-    cs_outfile_abort(&file);
+    cs_outfile drawing[FORMATS] = {0};
+    cs_status status = CS_OK;
+    for (int i = 0; i < FORMATS && status == CS_OK; ++i) {
+        CS_AUTO_FREE char *path = cs_format("%s/%s.%s", figure->dir, figure->name, formats[i]);
+        status = path ? cs_outfile_open(path, &drawing[i]) : CS_ERR_MEMORY;
+    }
+    if (status == CS_OK) status = run_gnuplot(figure, drawing);
+    for (int i = 0; i < FORMATS && status == CS_OK; ++i) {
+        status = check_drawing(&drawing[i], formats[i]);
+    }
+    for (int i = 0; i < FORMATS && status == CS_OK; ++i) {
+        status = cs_outfile_commit(&drawing[i]);
+    }
+    for (int i = 0; i < FORMATS; ++i) {
+        cs_outfile_abort(&drawing[i]);
+    }
     return status;
 }
 

@@ -33,9 +33,9 @@ cs_status cs_figure_add(const cs_figure *figure, const char *path, const char *l
  * table has no row, or lacks a column that the script draws. */
 cs_status cs_figure_script(const cs_figure *figure, const cs_table *joined) CS_MUST_CHECK;
 
-/* Draws DIR/NAME.FORMAT with gnuplot; format: svg, png or pdf. The file appears only when the drawing is
- * complete: else CS_ERR_IO. CS_ERR_INPUT: gnuplot failed on the script. */
-cs_status cs_figure_draw(const cs_figure *figure, const char *format) CS_MUST_CHECK;
+/* Draws DIR/NAME.svg, .png and .pdf with gnuplot. The files appear only when all drawings are complete:
+ * else CS_ERR_IO. CS_ERR_INPUT: gnuplot failed on the script. */
+cs_status cs_figure_draw(const cs_figure *figure) CS_MUST_CHECK;
 
 /* NULL for a complete drawing, else its fault. bytes: with a NUL behind them. format: svg (every
  * element is closed, and </svg> is last), png (every chunk has its checksum, and IEND is last), pdf

@@ -96,9 +96,7 @@ static cs_status run(cs_args *args)
     if (status == CS_OK) status = join_inputs(args, &figure, &table);
     if (status == CS_OK) status = cs_table_write_csv(&table, csv);
     if (status == CS_OK) status = blame_tables(args, cs_figure_script(&figure, &table));
-    if (status == CS_OK) status = cs_figure_draw(&figure, "svg");
-    if (status == CS_OK) status = cs_figure_draw(&figure, "png");
-    return status == CS_OK ? cs_figure_draw(&figure, "pdf") : status;
+    return status == CS_OK ? cs_figure_draw(&figure) : status;
 }
 
 static const cs_opt plot_options[] = {

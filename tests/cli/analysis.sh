@@ -290,8 +290,8 @@ test_plot_takes_names_literally() {
 test_plot_checks_the_figure() {
     printf 'tokens,loss,eval_loss\n1000000,5,5.1\n2000000,4,4.2\n' > a.csv
     mkdir bin good && real=$(command -v gnuplot) && exits 0 "$COSPEC" plot training a.csv -o good/f || return 1
-    for spoil in 'exit 0' "$real \"\$@\" | head -c 2000" "$real \"\$@\" | sed '5,9d'" "$real \"\$@\" | tail -c +4000"; do
-        printf '#!/bin/sh\n%s\n' "$spoil" > bin/gnuplot && chmod +x bin/gnuplot
+    for spoil in true "svg head -c 2000" "svg sed 5,9d" "svg tail -c +4000" "png head -c 4000" "pdf tail -c +4000"; do
+        printf '#!/bin/sh\n[ "%s" = true ] && exit 0\n"%s" "$@"\nspoil() { ending=$1; shift; for f in *."$ending".*.partial; do "$@" < "$f" > spoilt && cat spoilt > "$f" && rm spoilt; done; }\nspoil %s\n' "$spoil" "$real" "$spoil" > bin/gnuplot && chmod +x bin/gnuplot
         PATH=$PWD/bin:$PATH exits 3 "$COSPEC" plot training a.csv -o f || return 1
         grep -q "gnuplot wrote no complete" err && [ ! -e f ] || { fail "$spoil: $(cat err)"; return 1; }
         PATH=$PWD/bin:$PATH exits 3 "$COSPEC" plot training a.csv -o good/f --force || return 1
