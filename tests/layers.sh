@@ -67,4 +67,4 @@ END {
     exit bad
 }
 ' $(find src analysis toy -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh')
-python3 tests/circles.py # files of one module that need each other
+/usr/bin/python3 tests/circles.py # files of one module that need each other

@@ -19,7 +19,7 @@ small_model() {
 
 # digits N: N images of 28 x 28 in the files of MNIST, with ten classes.
 digits() {
-    python3 - "$1" << 'END'
+    /usr/bin/python3 - "$1" << 'END'
 import struct, sys
 n = int(sys.argv[1])
 for name, head in (("train-images-idx3-ubyte", (2051, n, 28, 28)), ("train-labels-idx1-ubyte", (2049, n))):
@@ -32,7 +32,7 @@ END
 
 # photos N DIR: N images of 40 x 36 pixels, in turn of two classes.
 photos() {
-    python3 - "$1" "$2" << 'END'
+    /usr/bin/python3 - "$1" "$2" << 'END'
 import os, struct, sys
 for i in range(int(sys.argv[1])):
     folder = f"{sys.argv[2]}/{'ab'[i % 2]}"

@@ -24,7 +24,7 @@ run_one() {
     case $name in
     cli/*|rotating/*) sh "tests/$name.sh" > "$out" 2> "$err" ;;
     layers) sh tests/layers.sh > "$err" 2>&1 && echo "ok layers" > "$out" || echo "not ok layers" > "$out" ;;
-    prose) python3 tests/prose.py > "$err" 2>&1 && echo "ok prose" > "$out" || echo "not ok prose" > "$out" ;;
+    prose) /usr/bin/python3 tests/prose.py > "$err" 2>&1 && echo "ok prose" > "$out" || echo "not ok prose" > "$out" ;;
     # TAP gives one line a test whatever happens to the others.
     *) CMOCKA_MESSAGE_OUTPUT=TAP "$BUILD/tests/$name" > "$out" 2> "$err" ;;
     esac

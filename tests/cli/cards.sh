@@ -8,7 +8,7 @@ here() { command -v "$nvcc" > /dev/null || { skip "$1" "no nvcc"; return 1; }; }
 # inside FILE: "elf 80", "ptx 80" for each machine code and PTX in it, once, in order. Read by its headers, which cuobjdump reads too;
 # not every installation has that.
 inside() {
-    python3 - "$1" <<'END' | sort -u
+    /usr/bin/python3 - "$1" <<'END' | sort -u
 import struct, sys
 
 data = open(sys.argv[1], "rb").read()

@@ -119,7 +119,7 @@ test_two_stacks() {
     refuses 2 "the model (gpt2) has no second stack" "$COSPEC" compare ar x=ar:decoder c.tsv -o e &&
         refuses 2 "--sources needs a MODEL:decoder" "$COSPEC" compare ar t5 c.tsv --sources c.txt -o e && refuses 2 "is given twice" "$COSPEC" compare a=t5:decoder b=t5:decoder c.tsv -o e || return 1
     # a name of the folder; a tokenizer that puts nothing around a text leaves an empty source, from which nothing is asked
-    cp -r t5 bare && python3 -c "import json; t = json.load(open('bare/tokenizer.json')); t['post_processor'] = None; json.dump(t, open('bare/tokenizer.json', 'w'))" &&
+    cp -r t5 bare && /usr/bin/python3 -c "import json; t = json.load(open('bare/tokenizer.json')); t['post_processor'] = None; json.dump(t, open('bare/tokenizer.json', 'w'))" &&
         exits 0 compare ar bare:decoder c.tsv -o e || { fail "${why:-$(tail -3 err)}"; return 1; }
     [ "$(cell e/models.csv stack '^bare-decoder,')" = decoder ] && grep -q '^bare-decoder,.*prediction (an empty source has no token)' e/models.csv && [ ! -e e/bare-decoder.perplexity ] || { fail "$(cat e/models.csv)"; return 1; }
 }

@@ -90,7 +90,7 @@ test_control_bytes() {
     refuses 3 'no such file' "$COSPEC" svd "gone$esc[2J" && ! grep -q "$esc" err && grep -qF 'gone\u001b' err || { fail "${why:-$(cat -v err)}"; return 1; }
     printf 'index,sigma\n1,1\n2,0.5\n' > a.csv
     exits 0 "$COSPEC" plot spectra "$(printf 'x\033y\001\377')=a.csv" -o f || return 1
-    python3 -c 'import sys, xml.dom.minidom as x; x.parse(sys.argv[1])' f/spectra.svg 2> err || fail "$(tail -1 err)"
+    /usr/bin/python3 -c 'import sys, xml.dom.minidom as x; x.parse(sys.argv[1])' f/spectra.svg 2> err || fail "$(tail -1 err)"
 }
 
 # A place whose file cannot be examined is not said to be taken.

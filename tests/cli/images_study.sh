@@ -23,7 +23,7 @@ test_smoke() {
 
 # Own images: every command of the study reads them, and claims that need other corpora are left out; a table of the study runs on them.
 test_own_pictures() {
-    mkdir 'my photos' && python3 -c '
+    mkdir 'my photos' && /usr/bin/python3 -c '
 import random
 random.seed(1)
 for name in [f"data_batch_{i}" for i in range(1, 6)] + ["test_batch"]:
@@ -41,7 +41,7 @@ open("my photos/batches.meta.txt", "w").write("\n".join(f"class {c}" for c in ra
 
 # Photographs of various sizes, train and val of classes: read as 32 x 32 in every step.
 test_own_photographs() {
-    python3 -c '
+    /usr/bin/python3 -c '
 import os, random
 random.seed(2)
 for side, n in (("train", 6), ("val", 3)):

@@ -25,7 +25,7 @@ test_study_of_two_models() {
     bias=$(awk -F, '$1 == "MLM" && $2 == 2 && $3 == "rank_tau_corrected" && $4 == 0 { print $5 }' study/gap-blocks.csv)
     near "$(blocks study/gap value '^MLM,2,rank_tau_corrected,[1-9]' | awk -v b="$bias" '{ printf "%.12g", sqrt($1 ^ 2 + b ^ 2) }')" \
         "$(awk -F, '$1 == "MLM" && $2 == 2 && $3 == "rank_tau_corrected" { print $(NF - 2) }' study/gap.csv)" 1e-9 || return 1
-    python3 -c 'import json; j = json.load(open("study/statements.json")); assert len(j["data"]) == len(j["statements"]) and j["schema"]["fields"]' || { fail "statements.json is no table"; return 1; }
+    /usr/bin/python3 -c 'import json; j = json.load(open("study/statements.json")); assert len(j["data"]) == len(j["statements"]) and j["schema"]["fields"]' || { fail "statements.json is no table"; return 1; }
     for id in 2.1 2.1-premise 2.1-effective 2.2 2.2-deficient 2.2-containment; do
         grep -q "\"id\": \"$id\"" study/statements.json || { fail "no statement $id"; return 1; }
     done

@@ -158,7 +158,7 @@ test_resume() {
 # same_store ONE MANY: the arrays of the shards of MANY, one after the other, are those of ONE.
 same_store() {
     cmp -s $1/matrix.json $2/matrix.json && cmp -s $1/vocab.txt $2/vocab.txt && { [ ! -f $1/col_labels.npz ] || cmp -s $1/col_labels.npz $2/col_labels.npz; } || { why="matrix.json, vocab.txt or col_labels.npz"; return 1; }
-    python3 "$shards" $1 $2 > differ || { why=$(cat differ); return 1; }
+    /usr/bin/python3 "$shards" $1 $2 > differ || { why=$(cat differ); return 1; }
 }
 
 test_cooc_is_that_of_one_process() {
@@ -245,7 +245,7 @@ test_a_killed_rank_and_resume() {
 peak_of_ranks() {
     cat > peak << 'END'
 #!/bin/sh
-exec python3 -c 'import os, resource, subprocess, sys
+exec /usr/bin/python3 -c 'import os, resource, subprocess, sys
 code = subprocess.call(sys.argv[1:])
 open("peak." + os.environ["OMPI_COMM_WORLD_RANK"], "w").write("%d\n" % resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 sys.exit(code)' "$@"

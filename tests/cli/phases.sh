@@ -11,7 +11,7 @@ test_against_rank() {
         for step in 1 8; do
             exits 0 "$COSPEC" features $run/checkpoint-$step c.tsv --layers last --pooling last -o f --force &&
                 exits 0 "$COSPEC" rank f/layer-1.npy --blocks 4 --csv && cp out plain && exits 0 "$COSPEC" rank f/layer-1.npy --blocks 4 --center --csv || return 1
-            python3 -c '
+            /usr/bin/python3 -c '
 import csv, sys
 plain, centred = ({r["metric"]: r for r in csv.DictReader(open(n))} for n in ("plain", "out"))
 run, step = {"a": "a", "b": "s1"}[sys.argv[1]], sys.argv[2]
@@ -20,8 +20,8 @@ for metric, of in ("rankme", plain["rankme"]), ("rankme_centred", centred["rankm
     for column in "value", "se":
         x, y = float(rows[metric][column]), float(of[column])
         assert abs(x - y) <= (1e-5 if column == "value" else 1e-3) * abs(y), (run, step, metric, column, x, y)' $run $step 2> err || { fail "$(tail -1 err)"; return 1; }
-            python3 -c 'import numpy' 2> /dev/null || continue
-            python3 -c '
+            /usr/bin/python3 -c 'import numpy' 2> /dev/null || continue
+            /usr/bin/python3 -c '
 import csv, sys
 import numpy as np
 run, step = {"a": "a", "b": "s1"}[sys.argv[1]], sys.argv[2]

@@ -171,7 +171,7 @@ test_scales_and_claims() {
     exits 0 "$COSPEC" $run -o two && grep -q '^u,.*,PASS PASS,,,2,.*,holds,the verdict of cospec verify' two/claims.csv || { fail "$(cat err two/claims.csv)"; return 1; }
     # a statement of examples alone says so; then the second case of a seed, and a built-in example that does not count
     edited two/whole-1
-    python3 -c '
+    /usr/bin/python3 -c '
 import json
 j = json.load(open("two/whole-1/statements.json"))
 cases = [s for s in j["statements"] if s["id"] == "3.1" and s["form"] == "corrected"]

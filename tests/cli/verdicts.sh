@@ -2,7 +2,7 @@
 # a fresh one.
 root=$(pwd)
 . tests/cli/lib.sh
-decide() { python3 "$root/docs/results/verdicts.py" "$@"; }
+decide() { /usr/bin/python3 "$root/docs/results/verdicts.py" "$@"; }
 
 # Every published study has its values, and they give its verdicts; a verdict or number that is not theirs is found.
 test_published_studies() {
@@ -11,7 +11,7 @@ test_published_studies() {
         [ "$(stat -c %s "$folder/values.csv.xz")" -le 3145728 ] || { fail "$study: $(ls -l "$folder/values.csv.xz")"; return 1; }
         exits 0 decide "$folder" && [ "$(grep -c ' rows, .* numbers, largest relative difference ' out)" = "$(ls "$folder"/claims*.csv "$folder"/correlations.csv "$folder"/counts.csv 2> /dev/null | wc -l)" ] || { fail "$study: $why $(cat out err)"; return 1; }
     done
-    python3 "$root/docs/results/paper_tables.py" "$root/docs/results/study-images/long" | cmp - "$root/docs/results/study-images/tables.md" || { fail 'tables.md is not what paper_tables.py writes'; return 1; }
+    /usr/bin/python3 "$root/docs/results/paper_tables.py" "$root/docs/results/study-images/long" | cmp - "$root/docs/results/study-images/tables.md" || { fail 'tables.md is not what paper_tables.py writes'; return 1; }
     # a report is readable, has the words of its verdicts, and links to published files alone
     for report in "$root"/docs/results/study*/*/report.html; do
         for link in $(grep -o 'href="[^"#h][^"]*"' "$report" | sed 's/href="//; s/"$//' | sort -u); do [ -e "${report%/*}/$link" ] || { fail "$report links to $link"; return 1; }; done
@@ -28,7 +28,7 @@ test_published_studies() {
 # The condensed tables of images: a comment in each row names its claims, whose numbers, seeds and baselines it has. No heading of tables.md
 # has two shares of hidden patches.
 test_condensed_tables() {
-    python3 - "$root/docs/results/study-images" 2> err << 'EOF' || { fail "$(cat err)"; return 1; }
+    /usr/bin/python3 - "$root/docs/results/study-images" 2> err << 'EOF' || { fail "$(cat err)"; return 1; }
 import csv, re, sys
 folder, checked = sys.argv[1], 0
 def cell(values):
@@ -67,7 +67,7 @@ EOF
 
 # Every claim with a threshold states the paper's own difference, and it is that of the numbers in its row: per cent, nats or L2.
 test_effects_are_the_papers() {
-    python3 - "$root" 2> err << 'EOF' || { fail "$(cat err)"; return 1; }
+    /usr/bin/python3 - "$root" 2> err << 'EOF' || { fail "$(cat err)"; return 1; }
 import csv, json, math, re, sys
 root, checked = sys.argv[1], 0
 for name in "reproduce", "long", "images", "atlas", "repeat":

@@ -72,7 +72,7 @@ test_order_on_a_corpus() {
             { fail "$o: $(cat bad)"; return 1; }
     done
     # the correlations of the table are those of its course
-    python3 - 2> err << 'EOF' || { fail "$(cat err)"; return 1; }
+    /usr/bin/python3 - 2> err << 'EOF' || { fail "$(cat err)"; return 1; }
 import csv
 modes, found = {}, next(csv.DictReader(open("o/trained.csv")))
 for row in csv.DictReader(open("o/order.csv")):
