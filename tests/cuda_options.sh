@@ -24,13 +24,17 @@ for card in $(printf '%s\n' "$@" | sort -nu); do
 done
 [ -n "$cards" ] || { echo "$nvcc cannot compile for compute capability $lowest or later" >&2; exit 1; }
 quick=
-if [ -z "$named" ] && [ -n "${CI:-}" ]; then cards=$lowest quick=' --Ofast-compile=max'; fi
+if [ -z "$named" ] && [ -n "${CI:-}" ]; then cards=$lowest quick=1; fi
 first=$(echo $cards | cut -d ' ' -f 1)
 # One PTX serves all: the kernels use no instruction that only later cards have.
 printf '%s' "-DPLUGIN_LOWEST=$first --threads 0"
 for card in $cards; do printf '%s' " -gencode arch=compute_$first,code=sm_$card"; done
 printf '%s' " -gencode arch=compute_$first,code=compute_$first"
 # Options that an older nvcc lacks; without --compress-mode, which is of CUDA 12.8, the plug-in is twice as large.
-case $help in *--Ofast-compile*) printf '%s' "$quick" ;; esac
-case $help in *--compress-mode*) printf '%s' " -compress-mode=size" ;; esac
+if [ -n "$quick" ]; then
+    printf ' -Xcompiler -O1'
+    case $help in *--Ofast-compile*) printf ' --Ofast-compile=max' ;; esac
+else
+    case $help in *--compress-mode*) printf ' -compress-mode=size' ;; esac
+fi
 echo
