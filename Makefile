@@ -53,7 +53,7 @@ NVCCFLAGS = -std=c++17 -O3 $(shell cat $(B)/probe/cuda-options) -Isrc -Werror al
 MPICC ?= mpicc
 # The compiler of the emulation that tests the plug-in's sources on the CPU (g++ with gcc, clang++ with clang).
 CXX := $(if $(findstring clang,$(CC)),$(CC:clang%=clang++%),g++)
-CXXFLAGS := -std=gnu++17 -O2 -g1 -Wall -Wextra -Wshadow -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) \
+CXXFLAGS := -std=gnu++17 -O1 -g1 -Wall -Wextra -Wshadow -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) \
   $(if $(filter asan,$(CONFIG)),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined)
 LIBS := -Wl,-z,relro,-z,now -llapacke $(PKG_LIBS) -lgif -larpack -llbfgs -lm -pthread -ldl
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs the suites named (unit, cli, layers, prose), prints each program's line, and closes with "N passed, N failed, N skipped".
 # Programs run side by side, TEST_JOBS at a time (default: one more than there are processors, since cli/mpi mostly waits for its ranks;
-# but no more than a quarter of the free memory suffices for). Those that measure time, or need much memory, run alone at the end.
+# but no more than a quarter of the free memory suffices for), the slowest first.
 #   unit   the cmocka programs of $BUILD/tests; one that dies counts as one failure
 #   cli, rotating  tests/cli/*.sh and tests/rotating/*.sh, which print "ok NAME", "not ok NAME: why" or "skip NAME: why" lines (tests/cli/lib.sh)
 #   layers tests/layers.sh; prose tests/prose.py: one test each
@@ -14,8 +14,7 @@ export MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=4294967296
 export OPENBLAS_THREAD_TIMEOUT=4
 # Files are in memory where the system has a folder for that and it is large enough: their fsync waits for no disk.
 if [ -z "${TMPDIR:-}" ] && [ -w /dev/shm ] && [ "$(df -k --output=avail /dev/shm 2> /dev/null | tail -1)" -ge 2000000 ]; then export TMPDIR=/dev/shm; fi
-slow="cli/images_study cli/pages cli/mpi cli/compare test_claims cli/examples cli/long cli/vit test_builder_large cli/study test_cuda_emulation cli/cooc cli/demo cli/train cli/analysis cli/finetune"
-alone=cli/endings
+slow="cli/mpi cli/endings cli/pages cli/images_study cli/compare cli/examples cli/python cli/vit cli/verdicts cli/gpu_run test_cuda_emulation cli/study test_builder_large cli/demo cli/long cli/html cli/usage cli/neighbours cli/verify_trained cli/finetune cli/install cli/cooc cli/train_cuda cli/train cli/verify_qwem cli/verify_ntp cli/verify prose"
 
 # run_one NAME: the program's line, with its output where something failed, printed at once; the counts go to $RUN/NAME.count.
 run_one() {
@@ -83,8 +82,7 @@ if [ "$1" = --jobs ]; then echo "$jobs"; exit 0; fi
 listed() { echo " $1 " | grep -q " $2 "; }
 {
     for name in $slow; do listed "$(echo $all)" "$name" && echo "$name"; done
-    for name in $all; do listed "$slow $alone" "$name" || echo "$name"; done
+    for name in $all; do listed "$slow" "$name" || echo "$name"; done
 } | xargs -P "${TEST_JOBS:-$jobs}" -n 1 sh "$0" --one
-for name in $alone; do if listed "$(echo $all)" "$name"; then run_one "$name"; fi; done
 cat "$RUN"/*.failed 2> /dev/null
 cat "$RUN"/*.count | awk '{ ok += $1; bad += $2; skip += $3 } END { print ok + 0 " passed, " bad + 0 " failed, " skip + 0 " skipped"; exit bad > 0 || ok + skip == 0 }'
