@@ -241,12 +241,14 @@ test_a_killed_rank_and_resume() {
     exits 0 ranks 3 $build --mpi -o many --resume && same_store one many || fail "${why:-differs}"
 }
 
-# peak_of_ranks R COMMAND...: the largest resident size of each rank in kB, a line a rank.
+# peak_of_ranks R COMMAND...: the largest resident size of each rank in kB, a line a rank. Where one rank fails, mpirun ends the others by
+# SIGTERM, which stops no script from writing its line.
 peak_of_ranks() {
     cat > peak << 'END'
 #!/bin/sh
-exec /usr/bin/python3 -c 'import os, resource, subprocess, sys
-code = subprocess.call(sys.argv[1:])
+exec /usr/bin/python3 -c 'import os, resource, signal, subprocess, sys
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+code = subprocess.call(sys.argv[1:], preexec_fn=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL))
 open("peak." + os.environ["OMPI_COMM_WORLD_RANK"], "w").write("%d\n" % resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 sys.exit(code)' "$@"
 END
