@@ -260,17 +260,16 @@ static cs_status hand_over(const task *t, const cs_shard *shard, const cs_certif
     cs_comm *c = t->r.comm;
     cs_status status = CS_OK;
     bool counted = (t->options->certify & CS_CERTIFY_INERTIA) && cs_ranked_has_memory(&t->r, s);
-    if (counted || !t->options->values_only) {
-        status = gather_side(c, shard->length, shard->index, &s->u);
-        if (status == CS_OK) status = gather_side(c, shard->width, NULL, &s->v);
-    }
+    bool gathered = counted || !t->options->values_only;
+    if (gathered) status = gather_side(c, shard->length, shard->index, &s->u);
+    if (gathered && status == CS_OK) status = gather_side(c, shard->width, NULL, &s->v);
     if (status == CS_OK && shard->transposed) {
         cs_dense u = s->u;
         s->u = s->v;
         s->v = u;
     }
     if (status == CS_OK && counted) status = cs_ranked_inertia(&t->r, shard, t->options, facts, s);
-    if (status == CS_OK && c->rank == 0 && shard->transposed && s->u.data)
+    if (status == CS_OK && gathered && c->rank == 0 && shard->transposed)
         status = cs_nonempty_rows_spread(&shard->kept, &s->u);
     if (t->options->values_only) {
         cs_dense_free(&s->u);
