@@ -177,7 +177,7 @@ static bool fixes_unmasked(const cs_objective *o)
 
 bool cs_objective_has_ratio(const cs_objective *o)
 {
-    return fixes_unmasked(o) && o->unmasked_lo < 0;
+    return fixes_unmasked(o) && o->unmasked_lo < 0 && !isnan(o->mask_ratio_lo);
 }
 
 cs_status cs_objective_unmasked(const cs_objective *o, int64_t s, int64_t *lo, int64_t *hi)

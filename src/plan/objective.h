@@ -291,7 +291,8 @@ cs_status cs_objective_unmasked(const cs_objective *objective, int64_t s, int64_
 /** Part j of a mixture, borrowed; NULL after the last part, and for other objectives. */
 const cs_objective *cs_objective_part(const cs_objective *objective, int64_t j);
 
-/** Whether the number of masked tokens follows from a mask ratio; false for a mixture. */
+/** Whether the number of masked tokens follows from a mask ratio that is the same at every length;
+ * false for a mixture, and for a part of it whose ratio is an expression of the length. */
 bool cs_objective_has_ratio(const cs_objective *objective);
 
 /** Whether cs_objective_unmasked clamps an end of the range at length s, so that the number of

@@ -81,7 +81,9 @@ test_other_commands_take_it() {
     texts
     exits 0 "$COSPEC" verify 4.1 --objective file --plan-file mix.json --length 4 && ! grep -q 'corrected *FAIL' out &&
         exits 0 "$COSPEC" connectivity --corpus c.txt --context each:2 --jackknife 4 --compare ar --compare 'file(plan-file=mix.json)' --compare 'mix:s*ar+1*file(plan-file=mix.json)' &&
-        [ "$(grep -c 'sum_sigma4  *plug-in' out)" = 6 ] && exits 0 "$COSPEC" tradeoff --length 4 --compare 'mix:1/s*ar+(1-1/s)*masked(mask-ratio=min(0.5,2/s))'
+        [ "$(grep -c 'sum_sigma4  *plug-in' out)" = 6 ] && exits 0 "$COSPEC" tradeoff --length 4 --compare 'mix:1/s*ar+(1-1/s)*masked(mask-ratio=min(0.5,2/s))' || return 1
+    # a ratio that follows from the length is no number that rounding could miss
+    exits 0 "$COSPEC" cooc --corpus c.txt --objective 'mix:1*ar+1*masked(mask-ratio=min(0.5,2/s))' -o varies && ! grep 'tokens are masked' err || fail "$(cat err)"
 }
 
 # Parameters that are not given are the defaults of training in every command, of parts of a mixture too, and this is said; a model keeps them.
