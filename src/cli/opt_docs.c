@@ -466,6 +466,7 @@ static void put_prose(FILE *out, escapes escape, const char *text, size_t length
 static void markdown_text(FILE *out, escapes escape, const char *text, size_t length)
 {
     static const char root[] = "docs/", ending[] = ".md";
+    if (length == 0) return;
     for (const char *end = text + length; text < end;) {
         const char *page = memmem(text, (size_t)(end - text), root, strlen(root));
         const char *stop = page ? memmem(page, (size_t)(end - page), ending, strlen(ending)) : NULL;

@@ -38,9 +38,10 @@ static void swap(cs_comm *c, int to, const void *out, int64_t out_bytes, int fro
     c->messages += to >= 0 && out_bytes > 0;
     for (int64_t at = 0; at < most; at += PIECE) {
         int sends = to < 0 ? 0 : piece(out_bytes, at), takes = from < 0 ? 0 : piece(in_bytes, at);
-        (void)MPI_Sendrecv((const char *)out + (sends > 0 ? at : 0), sends, MPI_BYTE,
-                           sends > 0 ? to : MPI_PROC_NULL, TAG, (char *)in + (takes > 0 ? at : 0),
-                           takes, MPI_BYTE, takes > 0 ? from : MPI_PROC_NULL, TAG, *comm,
+        const void *sent = sends > 0 ? (const char *)out + at : NULL;
+        void *taken = takes > 0 ? (char *)in + at : NULL;
+        (void)MPI_Sendrecv(sent, sends, MPI_BYTE, sends > 0 ? to : MPI_PROC_NULL, TAG, taken, takes,
+                           MPI_BYTE, takes > 0 ? from : MPI_PROC_NULL, TAG, *comm,
                            MPI_STATUS_IGNORE);
         c->sent += sends;
     }

@@ -85,8 +85,11 @@ static cs_status reserve_tokens(cs_corpus_builder *b, int64_t more)
 cs_status cs_corpus_builder_expect(cs_corpus_builder *b, int64_t bytes)
 {
     enum { BYTES_PER_TOKEN = 4 }; /* most text has more */
-    cs_status status = reserve_tokens(b, bytes / BYTES_PER_TOKEN);
-    if (status == CS_OK) cs_mem_large_pages(b->made.token + b->made.tokens, bytes);
+    const int64_t more = bytes / BYTES_PER_TOKEN;
+    if (more == 0) return CS_OK;
+    cs_status status = reserve_tokens(b, more);
+    const int64_t size = sizeof *b->made.token;
+    if (status == CS_OK) cs_mem_large_pages(b->made.token + b->made.tokens, more * size);
     return status;
 }
 
