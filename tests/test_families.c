@@ -32,13 +32,13 @@ static void come_back(void **state, const char *where)
 {
     DIR *folder = opendir(where);
     assert_non_null(folder);
+    AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
     for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder)) {
         CS_AUTO_FREE char *from = cs_format("%s/%s", where, entry->d_name),
                           *config = cs_format("%s/config.json", from);
         const char *to = in_dir(state, entry->d_name);
         CS_AUTO(cs_model) model = {0}, back = {0};
         if (entry->d_name[0] == '.' || !cs_path_exists(config)) continue;
-        AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
         OK(cs_model_read(from, backend, false, &model));
         OK(cs_model_write(&model, to));
         OK(cs_model_read(to, backend, false, &back));

@@ -273,8 +273,8 @@ static void finish(small *s, cs_run *run)
 {
     cs_backend *backend = run->backend;
     cs_run_free(&run);
-    cs_backend_free(&backend);
     drop(s);
+    cs_backend_free(&backend);
 }
 
 TEST(bad_inputs_are_named)

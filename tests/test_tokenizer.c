@@ -30,7 +30,7 @@ static void assert_case(const cs_tokenizer *t, cs_encoder *e, const json_t *item
     CS_AUTO_FREE int32_t *ids = NULL;
     OK(encode_once(t, text, size, true, &ids, &count));
     assert_true(added % 2 == 0 && count >= added); /* as many before as after, in all of them */
-    assert_ids(ids + added / 2, count - added, json_object_get(item, "ids"), text);
+    assert_ids(ids ? ids + added / 2 : NULL, count - added, json_object_get(item, "ids"), text);
     OK(cs_encoder_encode(e, text, size, false));
     assert_ids(e->id, e->count, json_object_get(item, "ids"), text);
     assert_decodes(t, e->id, e->count, false, json_string_value(json_object_get(item, "decoded")));

@@ -58,10 +58,10 @@ static double loss_of(cs_vq_pass *p)
 TEST(gradients)
 {
     const cs_vq_sizes sizes = {T, V, 8, 1, 2};
-    CS_AUTO_BY(cs_vq_close, cs_vq_pass) p = {0};
     float x[N * T * V], to[N * T * V];
     cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 0);
     AUTO_OK(cs_vq, vq, cs_vq_init(&sizes, 1, true, &vq));
+    CS_AUTO_BY(cs_vq_close, cs_vq_pass) p = {0};
     for (int64_t i = 0; i < vq.params.count; ++i) { /* away from the zeros of the start */
         float value[512];
         const int64_t n = vq.params.param[i].rows * vq.params.param[i].cols;

@@ -176,7 +176,8 @@ static cs_status take_residuals(cs_ranked *r, cs_spectrum *s)
     double square[2 * WIDE];
     /* Rows on cache lines, as the products of panels want them. */
     CS_AUTO_FREE void *work = cs_alloc((r->slice + r->held + 1) * 2 * WIDE, sizeof(double));
-    cs_status status = work ? CS_OK : CS_ERR_MEMORY;
+    if (!work) return CS_ERR_MEMORY;
+    cs_status status = CS_OK;
     double *v = (double *)(((uintptr_t)work + 63) & ~(uintptr_t)63), *u = v + r->slice * WIDE;
     double *left = u + r->held * WIDE, *right = left + r->held * WIDE;
     r->deflated = false;

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -453,7 +454,9 @@ static cs_status compare_reference(const walk *w, double *work, cs_perplexity *p
 static cs_status finish(const walk *w, cs_perplexity *out)
 {
     int64_t blocks = w->options.blocks, lengths = w->text_length;
-    double *work = cs_alloc(4 * blocks, sizeof *work), *above = work, *below = work + blocks;
+    CS_AUTO_FREE double *work = cs_alloc(4 * blocks, sizeof *work);
+    if (!work) return CS_ERR_MEMORY;
+    double *above = work, *below = work + blocks;
     cs_score_means own = {0};
     cs_perplexity p = {.documents = w->documents,
                        .pieces = w->pieces,
@@ -463,14 +466,13 @@ static cs_status finish(const walk *w, cs_perplexity *out)
                        .bits_left_out = cs_alloc(blocks, sizeof *p.bits_left_out),
                        .tokens_at = cs_alloc(lengths, sizeof *p.tokens_at)};
     cs_status status =
-        work && p.bits_left_out && p.tokens_at ? compare_reference(w, work, &p) : CS_ERR_MEMORY;
+        p.bits_left_out && p.tokens_at ? compare_reference(w, work, &p) : CS_ERR_MEMORY;
     if (status == CS_OK) status = fill_means(w, w->sum, NULL, work, &own);
     p.nll_at = own.nll_at;
     p.se_at = own.se_at;
     p.left_out = own.left_out;
     if (status != CS_OK) {
         cs_perplexity_free(&p);
-        cs_free(work);
         return status;
     }
     p.nll = own.nll;
@@ -485,7 +487,6 @@ static cs_status finish(const walk *w, cs_perplexity *out)
     }
     p.bits_per_byte =
         ratio(blocks, above, below, work + 2 * blocks, &p.bits_se, p.bits_left_out, 1);
-    cs_free(work);
     *out = p;
     return CS_OK;
 }

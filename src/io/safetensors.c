@@ -230,7 +230,8 @@ static cs_status parse_header(cs_safetensors *s, int file, const char *text, int
     if (status == CS_OK) {
         s->file[file].metadata = json_incref(metadata); /* NULL stays NULL */
         int64_t more = (int64_t)json_object_size(header);
-        status = cs_reserve(&s->entry, &s->capacity, s->count + more, sizeof *s->entry);
+        /* One more, so that a file without tensors has a list too. */
+        status = cs_reserve(&s->entry, &s->capacity, s->count + more + 1, sizeof *s->entry);
     }
     if (status == CS_OK) status = take_tensors(s, file, header);
     return cs_blame(status, "%s", s->file[file].path);

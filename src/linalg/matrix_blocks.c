@@ -94,7 +94,7 @@ static cs_status take_diagonals(blocks *b)
         status = cs_index_at(&place, k, -INT64_MAX, INT64_MAX, &offset);
         const int64_t first = offset > 0 ? offset : 0,
                       last = length < b->t.cols ? length : b->t.cols;
-        for (int64_t j = first; j < last && j - offset < b->t.rows && status == CS_OK; ++j) {
+        for (int64_t j = first; status == CS_OK && j < last && j - offset < b->t.rows; ++j) {
             status = put(b, j - offset, j, k * length + j);
         }
     }

@@ -196,8 +196,8 @@ static cs_status combine_run(void *ctx, int64_t item)
         int64_t q = 0;
         do { /* once without panels: W may have to be cleared */
             int64_t p = j->p - q < TOGETHER ? j->p - q : TOGETHER;
-            j->kernels->combine(rows, i, p, j->panels + q, j->c + q * B * B, q > 0 || j->keep,
-                                j->to + i * B);
+            const double *c = j->p > 0 ? j->c + q * B * B : NULL;
+            j->kernels->combine(rows, i, p, j->panels + q, c, q > 0 || j->keep, j->to + i * B);
             q += TOGETHER;
         } while (q < j->p);
     }
