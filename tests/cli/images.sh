@@ -119,6 +119,7 @@ test_codes_are_tokens() {
 
 # Images of a folder are decoded as they are read: held together, 1,200 of 256 x 256 would exceed the limit in every command here.
 test_memory_does_not_grow() {
+    sanitized memory_does_not_grow && return
     mkdir -p p/a p/b q/a
     printf 'P5 2 2 255\n\001\100\177\377' > q/a/0.pgm && printf 'P5 2 2 255\n\377\177\001\100' > q/a/1.pgm
     for i in $(seq 600); do
