@@ -27,8 +27,8 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmis
 ifeq ($(WERROR),1)
 WARN += -Werror
 endif
-# Of debugging information the lines only: the rest is two thirds of the program, which every run hashes for its manifest.
-OPT_release := -O2 -g1 -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+# Without debugging information, of which the lines alone are a third of the program: every run hashes it for its manifest.
+OPT_release := -O2 -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 OPT_debug := -O0 -g3
 # For clang's check of function types a shared object would need a library of its own.
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined $(if $(findstring clang,$(CC)),-fno-sanitize=function)
@@ -55,7 +55,7 @@ NVCCFLAGS = -std=c++17 -O3 $(shell cat $(B)/probe/cuda-options) -Isrc -Werror al
 MPICC ?= mpicc
 # The compiler of the emulation that tests the plug-in's sources on the CPU (g++ with gcc, clang++ with clang).
 CXX := $(if $(findstring clang,$(CC)),$(CC:clang%=clang++%),g++)
-CXXFLAGS := -std=gnu++17 -O1 -g1 -Wall -Wextra -Wshadow -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) \
+CXXFLAGS := -std=gnu++17 -O1 -Wall -Wextra -Wshadow -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) \
   $(if $(filter asan,$(CONFIG)),$(SANITIZE))
 LIBS := -Wl,-z,relro,-z,now -llapacke $(PKG_LIBS) -lgif -larpack -llbfgs -lm -pthread -ldl
 
