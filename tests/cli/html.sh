@@ -35,7 +35,7 @@ test_what_is_written() {
 test_size() {
     random_words 1500 60 8 | awk '{ for (i = 1; i <= NF; ++i) printf "%s<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<< ", $i; print "" }' > w.txt
     exits 0 "$COSPEC" cooc --corpus w.txt --tokenizer whitespace --objective ar --context nearest:1 --vocab all -o m -q &&
-        exits 0 "$COSPEC" inspect m --html p.html --dimensions 300 --top 100 -q && holds "$(wc -c < p.html) < 5e6" && holds "$(wc -c < p.html) > 2e6"
+        exits 0 "$COSPEC" inspect m --html p.html --dimensions 200 --top 100 -q && holds "$(wc -c < p.html) < 5e6" && holds "$(wc -c < p.html) > 2e6"
 }
 
 # in_page PAGE CODE: what CODE yields, of a page 400 pixels wide.

@@ -24,11 +24,17 @@ test_install() {
         make -s -C "$root" uninstall PREFIX="$PWD/own" > out 2> err && [ ! -e own/share ] || fail "make uninstall: $(tail -3 err) $(find own)"
 }
 
+# $own: the installation of a prefix that the tests below read.
+own=$PWD/own
+installed() {
+    export PKG_CONFIG_PATH="$own/lib/pkgconfig"
+    [ -d "$own" ] || make -s -C "$root" install PREFIX="$own" > out 2> err || fail "make install: $(tail -3 err)"
+}
+
 # Every public header compiles by itself, and all of them together from the first to the last and back, in C and in C++.
 test_headers() {
-    make -s -C "$root" install PREFIX="$PWD/own" > out 2> err || { fail "make install: $(tail -3 err)"; return 1; }
-    export PKG_CONFIG_PATH="$PWD/own/lib/pkgconfig"
-    headers=$(cd own/include && find cospec -name '*.h' | sort)
+    installed || return 1
+    headers=$(cd "$own/include" && find cospec -name '*.h' | sort)
     echo "$headers" | grep '_private\.h$' && { fail "private headers are installed"; return 1; }
     for h in $headers; do
         echo "#include <$h>" | cc -std=c11 -Wall -Wextra -Werror -fsyntax-only $(pkg-config --cflags cospec) -xc - 2> err || { fail "$h alone: $(head -3 err)"; return 1; }
@@ -45,8 +51,7 @@ test_headers() {
 # The example of docs/reference/c-api.md, with the flags of pkg-config and nothing else, on [2 1; 1 2], whose Abar is [2 1; 1 2] / 3: sigma is
 # 1 and 1/3. And the program runs from where it was installed.
 test_library() {
-    make -s -C "$root" install PREFIX="$PWD/own" > out 2> err || { fail "make install: $(tail -3 err)"; return 1; }
-    export PKG_CONFIG_PATH="$PWD/own/lib/pkgconfig"
+    installed || return 1
     unset LD_LIBRARY_PATH
     awk '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$root/docs/reference/c-api.md" > example.c
     cc -std=c11 -Wall -Wextra -Werror example.c -o example $(pkg-config --cflags --libs cospec) 2> err || { fail "$(head -3 err)"; return 1; }
@@ -57,8 +62,8 @@ test_library() {
     small_corpus c.tsv
     exits 0 ./example c.tsv && grep -q '^entropy_rank of these values: ' out || { fail "from a corpus: $(head -c 300 out)"; return 1; }
     exits 1 ./example none.mtx && grep -q 'none.mtx' err || return 1
-    exits 0 own/bin/cospec svd m.mtx -k 2 || return 1
-    exits 0 own/bin/cospec data list
+    exits 0 "$own/bin/cospec" svd m.mtx -k 2 || return 1
+    exits 0 "$own/bin/cospec" data list
 }
 
 run_tests
