@@ -40,8 +40,8 @@ OPT := $(OPT_$(CONFIG))
 ifeq ($(OPT),)
 $(error CONFIG=$(CONFIG) is not release, debug, asan, fuzz, tsan or coverage)
 endif
-PACKAGES := openblas jansson libzip libxxhash libutf8proc libpcre2-8 nettle zlib libpng libjpeg libtiff-4 libwebp libwebpdemux freetype2
-PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) lapacke 2>/dev/null)
+PACKAGES := openblas jansson libzip libxxhash libutf8proc libpcre2-8 nettle zlib libpng libjpeg libwebp libwebpdemux freetype2
+PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) lapacke libtiff-4 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
 CPPFLAGS := -D_GNU_SOURCE -Isrc -I. -I$(B)/generated $(PKG_CFLAGS)
 CFLAGS := -std=gnu11 $(OPT) $(WARN) -ffp-contract=off -fPIC -pthread

@@ -1,5 +1,6 @@
 /* Pictures: files written here byte by byte or by libjpeg, decoded; truncated at every byte and
  * damaged at every byte; the rules for depths, transparency, palettes and rotation. */
+#include <dlfcn.h>
 #include <stdio.h> /* jpeglib.h needs it */
 
 #include <jpeglib.h>
@@ -331,6 +332,34 @@ TEST(cut_and_damaged_files_are_refused)
     add(&ppm, "P6 8 8 255\n", 11);
     add(&ppm, pixel, 192);
     cut_and_damage(&ppm, ppm.size);
+}
+
+/* In place of the C library's: libtiff is not there while it is hidden. */
+static bool hidden;
+void *dlopen(const char *path, int flags)
+{
+    void *const found = dlsym(RTLD_NEXT, "dlopen");
+    void *(*real)(const char *, int);
+    memcpy(&real, &found, sizeof real);
+    return real(hidden && strstr(path, "libtiff") ? "/no/libtiff.so" : path, flags);
+}
+
+/* What needs libtiff says so without it, and later finds it. */
+TEST(libtiff_is_loaded_when_it_is_needed)
+{
+    static const char path[] = "tests/fuzz/regressions/picture/ok-lzw.tiff";
+    CS_AUTO_FREE char *bytes = NULL;
+    int64_t size = 0;
+    CS_AUTO(cs_picture) p = {0};
+    OK(cs_file_read(path, 1 << 20, &bytes, &size));
+    hidden = true;
+    assert_int_equal(cs_picture_decode(path, bytes, size, false, &p), CS_ERR_IO);
+    assert_non_null(strstr(cs_reason(), "ok-lzw.tiff: reading a TIFF needs libtiff.so."));
+    assert_non_null(strstr(cs_reason(), ": /no/libtiff.so: "));
+    hidden = false;
+    cs_reason_clear();
+    OK(cs_picture_decode(path, bytes, size, false, &p));
+    assert_true(p.height > 0 && p.pixel);
 }
 
 /* The files of other programs that are kept for the readers, cut and damaged. */

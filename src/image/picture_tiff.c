@@ -1,7 +1,12 @@
 /* The first image of a TIFF by the RGBA interface of libtiff: 1, 2, 4, 8 and 16 bits, palettes, grey,
  * RGB and YCbCr, of its compressions. CMYK and CIELAB of 8 bits are converted here. Other kinds are
- * refused as libtiff says. */
+ * refused as libtiff says.
+ *
+ * libtiff is loaded when the first TIFF is read. It brings the library of C++ and others, which would
+ * take a quarter of the time of every start of the program. */
+#include <dlfcn.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <tiffio.h>
@@ -10,6 +15,71 @@
 #include "base/ints.h"
 #include "base/mem.h"
 #include "image/picture_private.h"
+
+/* --- the library ------------------------------------------------------------------------------ */
+
+/* Before 4.5 (2022-12-13) errors have no place but the process, and are not reported. */
+#if TIFFLIB_VERSION >= 20221213
+#define LIBRARY "libtiff.so.6"
+#define OPENING(F)                                                                                 \
+    F(TIFFClientOpenExt)                                                                           \
+    F(TIFFOpenOptionsAlloc)                                                                        \
+    F(TIFFOpenOptionsFree)                                                                         \
+    F(TIFFOpenOptionsSetErrorHandlerExtR)                                                          \
+    F(TIFFOpenOptionsSetMaxSingleMemAlloc)                                                         \
+    F(TIFFOpenOptionsSetWarningHandlerExtR)
+#else
+#define LIBRARY "libtiff.so.5"
+#define OPENING(F) F(TIFFClientOpen) F(TIFFSetErrorHandler) F(TIFFSetWarningHandler)
+#endif
+#define FUNCTIONS(F)                                                                               \
+    OPENING(F)                                                                                     \
+    F(TIFFClose)                                                                                   \
+    F(TIFFGetField)                                                                                \
+    F(TIFFGetFieldDefaulted)                                                                       \
+    F(TIFFIsTiled)                                                                                 \
+    F(TIFFReadScanline)                                                                            \
+    F(TIFFReadTile)                                                                                \
+    F(TIFFRGBAImageBegin)                                                                          \
+    F(TIFFRGBAImageEnd)                                                                            \
+    F(TIFFRGBAImageGet)                                                                            \
+    F(TIFFRGBAImageOK)                                                                             \
+    F(TIFFScanlineSize)                                                                            \
+    F(TIFFTileSize)
+
+#define POINTER(name) __typeof__(name) *name;
+static struct {
+    FUNCTIONS(POINTER)
+} lib;
+static pthread_mutex_t lib_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The address of a function as a pointer to it, which C converts for data alone. */
+static bool find(void *handle, const char *name, void *function)
+{
+    void *const found = dlsym(handle, name);
+    memcpy(function, &found, sizeof found);
+    return found != NULL;
+}
+
+static cs_status load_library(const char *name)
+{
+    static bool loaded;
+    (void)pthread_mutex_lock(&lib_lock);
+    if (!loaded) {
+        const bool linked = dlsym(RTLD_DEFAULT, "TIFFClose") != NULL; /* as in wheels */
+        void *const handle = linked ? RTLD_DEFAULT : dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+        loaded = linked || handle;
+#define FIND(function) loaded = loaded && find(handle, #function, &lib.function);
+        FUNCTIONS(FIND)
+    }
+    const cs_status status =
+        loaded ? CS_OK
+               : cs_fail(CS_ERR_IO, "%s: reading a TIFF needs " LIBRARY ": %s", name, dlerror());
+    (void)pthread_mutex_unlock(&lib_lock);
+    return status;
+}
+
+/* --- bytes and messages ----------------------------------------------------------------------- */
 
 typedef struct {
     const char *name;
@@ -56,7 +126,6 @@ static toff_t on_size(thandle_t of)
     return (toff_t)((tiff_work *)of)->size;
 }
 
-/* Before 4.5 (2022-12-13) errors have no place but the process, and are not reported. */
 #if TIFFLIB_VERSION >= 20221213
 static int on_error(TIFF *tiff, void *of, const char *module, const char *format, va_list values)
 {
@@ -75,23 +144,23 @@ static int on_warning(TIFF *tiff, void *of, const char *module, const char *form
 static TIFF *open_tiff(tiff_work *w)
 {
     enum { MOST_TAKEN = 1 << 28 };
-    TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
+    TIFFOpenOptions *options = lib.TIFFOpenOptionsAlloc();
     if (!options) return NULL;
-    TIFFOpenOptionsSetMaxSingleMemAlloc(options, MOST_TAKEN);
-    TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, w);
-    TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, w);
-    TIFF *tiff = TIFFClientOpenExt(w->name, "rm", w, on_read, on_write, on_seek, on_close, on_size,
-                                   NULL, NULL, options);
-    TIFFOpenOptionsFree(options);
+    lib.TIFFOpenOptionsSetMaxSingleMemAlloc(options, MOST_TAKEN);
+    lib.TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, w);
+    lib.TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, w);
+    TIFF *tiff = lib.TIFFClientOpenExt(w->name, "rm", w, on_read, on_write, on_seek, on_close,
+                                       on_size, NULL, NULL, options);
+    lib.TIFFOpenOptionsFree(options);
     return tiff;
 }
 #else
 static TIFF *open_tiff(tiff_work *w)
 {
-    (void)TIFFSetErrorHandler(NULL);
-    (void)TIFFSetWarningHandler(NULL);
-    return TIFFClientOpen(w->name, "rm", w, on_read, on_write, on_seek, on_close, on_size, NULL,
-                          NULL);
+    (void)lib.TIFFSetErrorHandler(NULL);
+    (void)lib.TIFFSetWarningHandler(NULL);
+    return lib.TIFFClientOpen(w->name, "rm", w, on_read, on_write, on_seek, on_close, on_size, NULL,
+                              NULL);
 }
 #endif
 
@@ -118,13 +187,13 @@ static cs_status read_pixels(tiff_work *w, TIFF *tiff, cs_picture *p)
     CS_AUTO_FREE uint32_t *raster = cs_alloc(p->height * p->width, sizeof *raster);
     p->pixel = cs_alloc(p->height * p->width * p->channels, 1);
     if (!raster || !p->pixel) return CS_ERR_MEMORY;
-    if (!TIFFRGBAImageBegin(&image, tiff, 1, why)) {
+    if (!lib.TIFFRGBAImageBegin(&image, tiff, 1, why)) {
         return cs_fail(CS_ERR_INPUT, "%s: %s", w->name, why);
     }
     image.req_orientation = image.orientation; /* turned below */
     const bool read =
-        TIFFRGBAImageGet(&image, raster, (uint32_t)p->width, (uint32_t)p->height) != 0;
-    TIFFRGBAImageEnd(&image);
+        lib.TIFFRGBAImageGet(&image, raster, (uint32_t)p->width, (uint32_t)p->height) != 0;
+    lib.TIFFRGBAImageEnd(&image);
     if (!read || w->said[0]) return refuse(w);
     for (int64_t i = 0; i < p->height * p->width; ++i) {
         const uint32_t x = raster[i];
@@ -144,17 +213,17 @@ static cs_status read_samples(const tiff_work *w, TIFF *tiff, const cs_picture *
                               uint8_t *to)
 {
     const int64_t line = p->width * samples;
-    if (!TIFFIsTiled(tiff)) {
-        if (TIFFScanlineSize(tiff) != line) return refuse(w);
+    if (!lib.TIFFIsTiled(tiff)) {
+        if (lib.TIFFScanlineSize(tiff) != line) return refuse(w);
         for (int64_t y = 0; y < p->height; ++y) {
-            if (TIFFReadScanline(tiff, to + y * line, (uint32_t)y, 0) < 0) return refuse(w);
+            if (lib.TIFFReadScanline(tiff, to + y * line, (uint32_t)y, 0) < 0) return refuse(w);
         }
         return w->said[0] ? refuse(w) : CS_OK;
     }
     uint32_t height = 0, width = 0;
-    const int64_t size = TIFFTileSize(tiff);
-    if (!TIFFGetField(tiff, TIFFTAG_TILELENGTH, &height) ||
-        !TIFFGetField(tiff, TIFFTAG_TILEWIDTH, &width) || height == 0 || width == 0 ||
+    const int64_t size = lib.TIFFTileSize(tiff);
+    if (!lib.TIFFGetField(tiff, TIFFTAG_TILELENGTH, &height) ||
+        !lib.TIFFGetField(tiff, TIFFTAG_TILEWIDTH, &width) || height == 0 || width == 0 ||
         size != (int64_t)height * width * samples)
         return refuse(w);
     CS_AUTO_FREE uint8_t *tile = cs_alloc(size, 1);
@@ -163,7 +232,8 @@ static cs_status read_samples(const tiff_work *w, TIFF *tiff, const cs_picture *
         for (int64_t left = 0; left < p->width; left += width) {
             const int64_t rows = cs_least(height, p->height - top),
                           bytes = cs_least(width, p->width - left) * samples;
-            if (TIFFReadTile(tiff, tile, (uint32_t)left, (uint32_t)top, 0, 0) < 0) return refuse(w);
+            if (lib.TIFFReadTile(tiff, tile, (uint32_t)left, (uint32_t)top, 0, 0) < 0)
+                return refuse(w);
             for (int64_t y = 0; y < rows; ++y) {
                 memcpy(to + (top + y) * line + left * samples, tile + y * width * samples,
                        (size_t)bytes);
@@ -207,9 +277,9 @@ static cs_status read_own(tiff_work *w, TIFF *tiff, bool inks, int64_t samples, 
                           cs_picture *p)
 {
     uint16_t bits = 1, planes = 1, set = INKSET_CMYK;
-    (void)TIFFGetFieldDefaulted(tiff, TIFFTAG_BITSPERSAMPLE, &bits);
-    (void)TIFFGetFieldDefaulted(tiff, TIFFTAG_PLANARCONFIG, &planes);
-    (void)TIFFGetFieldDefaulted(tiff, TIFFTAG_INKSET, &set);
+    (void)lib.TIFFGetFieldDefaulted(tiff, TIFFTAG_BITSPERSAMPLE, &bits);
+    (void)lib.TIFFGetFieldDefaulted(tiff, TIFFTAG_PLANARCONFIG, &planes);
+    (void)lib.TIFFGetFieldDefaulted(tiff, TIFFTAG_INKSET, &set);
     if (bits != 8 || planes != PLANARCONFIG_CONTIG || samples < (inks ? 4 : 3) || samples > 8 ||
         set != INKSET_CMYK) {
         return cs_fail(CS_ERR_INPUT,
@@ -236,13 +306,13 @@ static cs_status read_image(tiff_work *w, TIFF *tiff, bool sizes_only, cs_pictur
     uint32_t height = 0, width = 0;
     uint16_t colours = 0, samples = 1, orientation = 1;
     char why[1024] = "";
-    if (!TIFFGetField(tiff, TIFFTAG_IMAGELENGTH, &height) ||
-        !TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &width)) {
+    if (!lib.TIFFGetField(tiff, TIFFTAG_IMAGELENGTH, &height) ||
+        !lib.TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &width)) {
         return cs_fail(CS_ERR_INPUT, "%s: a TIFF without height and width", w->name);
     }
-    (void)TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLESPERPIXEL, &samples);
-    (void)TIFFGetFieldDefaulted(tiff, TIFFTAG_ORIENTATION, &orientation);
-    (void)TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &colours);
+    (void)lib.TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLESPERPIXEL, &samples);
+    (void)lib.TIFFGetFieldDefaulted(tiff, TIFFTAG_ORIENTATION, &orientation);
+    (void)lib.TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &colours);
     const bool own = colours == PHOTOMETRIC_SEPARATED || colours == PHOTOMETRIC_CIELAB;
     const bool grey = colours == PHOTOMETRIC_MINISBLACK || colours == PHOTOMETRIC_MINISWHITE;
     *p = (cs_picture){.height = height, .width = width, .channels = grey && samples < 3 ? 1 : 3};
@@ -250,7 +320,7 @@ static cs_status read_image(tiff_work *w, TIFF *tiff, bool sizes_only, cs_pictur
     if (status == CS_OK && own) {
         status = read_own(w, tiff, colours == PHOTOMETRIC_SEPARATED, samples, sizes_only, p);
     } else {
-        if (status == CS_OK && !TIFFRGBAImageOK(tiff, why))
+        if (status == CS_OK && !lib.TIFFRGBAImageOK(tiff, why))
             status = cs_fail(CS_ERR_INPUT, "%s: %s", w->name, why);
         if (status == CS_OK && !sizes_only) status = read_pixels(w, tiff, p);
     }
@@ -264,8 +334,10 @@ cs_status cs_tiff_decode(const char *name, const uint8_t *bytes, int64_t size, b
 {
     tiff_work w = {.name = name, .bytes = bytes, .size = size};
     cs_picture p = {0};
+    cs_status status = load_library(name);
+    if (status != CS_OK) return status;
     TIFF *tiff = open_tiff(&w);
-    cs_status status = tiff ? read_image(&w, tiff, sizes_only, &p) : refuse(&w);
-    if (tiff) TIFFClose(tiff);
+    status = tiff ? read_image(&w, tiff, sizes_only, &p) : refuse(&w);
+    if (tiff) lib.TIFFClose(tiff);
     return CS_DELIVER(status, out, p, cs_picture_free);
 }

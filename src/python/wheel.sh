@@ -45,7 +45,8 @@ git ls-files -zco --exclude-standard | xargs -0 ls -d 2> /dev/null | tar -cf - -
 commit=$(git rev-parse --short=12 HEAD)$(git diff --quiet HEAD || echo -dirty)
 inside "cd /cospec
     export CC=$clang CUDA=0 MPI=0 COMMIT=$commit
-    make -s -j\$(nproc) all python
+    # The wheel holds what its programs link to, so they link to libtiff, which others load when they need it.
+    make -s -j\$(nproc) LDFLAGS=-Wl,--push-state,--no-as-needed,-ltiff,--pop-state all python
     libraries=\$(ldd build/release/cospec build/release/cospec-python.so | sed -n 's|.* => \(/[^ ]*\) .*|\1|p' | sort -u | xargs -n 1 realpath)
     /venv/bin/python src/python/older_glibc.py \$libraries build/release/cospec build/release/cospec-python.so
     mkdir build/licences
