@@ -109,8 +109,11 @@ help:
 deps:
 	@sh tests/deps.sh
 
-# Probes the libraries that the compiler and linker find; a missing required one stops here, with its Debian package's name.
+# Makes the folders of objects, and probes the libraries that the compiler and linker find; a missing required one stops here, with its
+# Debian package's name.
+FOLDERS := $(addprefix $(B)/,$(sort $(dir $(wildcard src/*/*.c analysis/*/*.c toy/*.c tests/*.c tests/*/*.c))))
 probe:
+	@mkdir -p $(FOLDERS)
 	@CC='$(CC)' NVCC='$(NVCC)' MPICC='$(MPICC)' CUDA='$(CUDA)' CUDA_ARCHS='$(CUDA_ARCHS)' MPI='$(MPI)' sh tests/probe.sh $(B)
 
 # The options of a build for coverage apply to the counted sources alone; the rest of the build is quick.
@@ -129,19 +132,17 @@ endif
 
 # --- build ---------------------------------------------------------------------------------------------------
 $(B)/%.o: %.c $(B)/flags | probe
-	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
 define SIMD_RULE
 $(B)/%_kernels.$(1).o: %_kernels.c $(B)/flags | probe
-	@mkdir -p $$(@D)
 	$$(CC) $$(CPPFLAGS) $$(CFLAGS) $$(SIMD_$(1)) -DCS_SIMD=$(1) -MMD -MP -c $$< -o $$@
 endef
 $(foreach bits,$(SIMD_SETS),$(eval $(call SIMD_RULE,$(bits))))
 
 # Rebuild when flags or compiler change.
 $(B)/flags: FORCE
-	@mkdir -p $(@D)
+	@mkdir -p $(B)
 	@echo '$(CC) $(CPPFLAGS) $(CFLAGS)' | cmp -s - $@ || echo '$(CC) $(CPPFLAGS) $(CFLAGS)' > $@
 .PHONY: FORCE
 FORCE:
@@ -205,35 +206,41 @@ $(B)/libcli.a: $(filter-out %/main.o,$(CLI_OBJ))
 	@rm -f $@
 	ar rcs $@ $^
 
-# Linked with the library, in a sixth of the time that the archive needs; its symbols are resolved already. An object can replace one of
-# its members (tests/mutants.py). The library looks for plug-ins in its own folder, so it is a hard link.
+# What several tests share: each has of it what it needs.
+$(B)/tests/support.a: $(TEST_SUPPORT_OBJ)
+	@rm -f $@
+	ar rcs $@ $^
+
+# Linked with the library, in a sixth of the time that the archive needs; its symbols are resolved already, and few tests call
+# OpenBLAS, whose table of symbols is long. An object can replace one of its members (tests/mutants.py). The library looks for plug-ins in its own
+# folder, so it is a hard link.
+TEST_LIBS := $(filter-out -lopenblas -llapacke,$(LIBS)) -lcmocka
+$(patsubst %,$(B)/tests/test_%,base linalg similarity lapack_failures opt): TEST_LIBS += -llapacke -lopenblas
 LINK_LIBRARY := -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' -Wl,--unresolved-symbols=ignore-in-shared-libs
 $(B)/tests/libcospec.so.1: $(B)/libcospec.so
 	@mkdir -p $(@D) && rm -f $@ && ln $< $@
 
-$(B)/tests/%: $(B)/tests/%.o $(TEST_SUPPORT_OBJ) $(B)/libcli.a $(B)/tests/libcospec.so.1
-	$(CC) $(LDFLAGS) $(LINK_LIBRARY) -o $@ $(filter %.o %.a %.1,$^) $(LIBS) -lcmocka
+$(B)/tests/%: $(B)/tests/%.o $(B)/tests/support.a $(B)/libcli.a $(B)/tests/libcospec.so.1
+	$(CC) $(LDFLAGS) $(LINK_LIBRARY) -o $@ $(filter %.o,$^) $(filter %.a %.1,$^) $(TEST_LIBS)
 
 # The plug-in's sources as C++ on the CPU.
-$(B)/tests/cuda_emulation/%.o: src/cuda/%.cu $(B)/flags
-	@mkdir -p $(@D)
+$(B)/tests/cuda_emulation/%.o: src/cuda/%.cu $(B)/flags | probe
 	$(CXX) -x c++ -fPIC $(CXXFLAGS) -DCS_CUDA_EMULATION -D_GNU_SOURCE -Isrc -Itests/cuda_emulation -MMD -MP -c $< -o $@
 
 # As a plug-in that the program can load: COSPEC_PLUGIN=... cospec train --device cuda.
 $(B)/tests/cuda_emulation/cospec-emulated.so: $(EMULATED_OBJ)
 	$(CXX) $(LDFLAGS) -shared -o $@ $^ -llapacke $(PKG_LIBS)
 
-$(B)/tests/cuda_emulation/%.o: tests/cuda_emulation/%.cpp $(B)/flags
-	@mkdir -p $(@D)
+$(B)/tests/cuda_emulation/%.o: tests/cuda_emulation/%.cpp $(B)/flags | probe
 	$(CXX) -fPIC $(CXXFLAGS) $(PKG_CFLAGS) -Itests/cuda_emulation -MMD -MP -c $< -o $@
 
 $(B)/tests/test_cuda_linalg: $(B)/tests/cuda_emulation/test_cuda_linalg.o $(B)/tests/cuda_emulation/svd_cases.o \
-  $(EMULATED_OBJ) $(TEST_SUPPORT_OBJ) $(B)/libcli.a $(B)/tests/libcospec.so.1
+  $(EMULATED_OBJ) $(B)/tests/support.a $(B)/libcli.a $(B)/tests/libcospec.so.1
 	$(CXX) $(LDFLAGS) $(LINK_LIBRARY) -o $@ $^ $(LIBS) -lcmocka
 
 $(B)/tests/test_cuda_emulation: $(B)/tests/cuda_emulation/test_cuda_emulation.o $(B)/tests/cuda_emulation/test_cuda_search.o \
   $(B)/tests/cuda_emulation/cuda_cases.o \
-  $(EMULATED_OBJ) $(TEST_SUPPORT_OBJ) $(B)/libcli.a $(B)/tests/libcospec.so.1
+  $(EMULATED_OBJ) $(B)/tests/support.a $(B)/libcli.a $(B)/tests/libcospec.so.1
 	$(CXX) $(LDFLAGS) $(LINK_LIBRARY) -o $@ $^ $(LIBS) -lcmocka
 
 $(B)/tests/gpu/test_gpu: $(B)/tests/gpu/test_gpu.o $(B)/tests/gpu/gpt.o $(B)/tests/cuda_emulation/cuda_cases.o \
