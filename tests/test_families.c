@@ -75,8 +75,8 @@ TEST(experts_are_not_trained)
 TEST_IN_DIR(towers_of_clip_come_back)
 {
     const char *dir = in_dir(state, "clip");
-    CS_AUTO(cs_model) model = {0}, back = {0};
     AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
+    CS_AUTO(cs_model) model = {0}, back = {0};
     json_auto_t *config = NULL;
     OK(cs_model_read("tests/golden/pictures/clip", backend, false, &model));
     OK(cs_model_write(&model, dir));
@@ -120,8 +120,8 @@ TEST_IN_DIR(vectors_of_ltg_bert_are_split_as_its_files_say)
         {"\"num_attention_heads\": 1", NULL, NULL, false}, /* no difference */
     };
     const char *dir = in_dir(state, "ltg-bert");
-    CS_AUTO(cs_model) golden = {0};
     AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
+    CS_AUTO(cs_model) golden = {0};
     OK(cs_model_read("tests/golden/models/ltg-bert", backend, false, &golden));
     CS_AUTO_FREE char *path = cs_format("%s/config.json", dir),
                       *code = cs_format("%s/modeling_ltgbert.py", dir);
@@ -152,8 +152,8 @@ TEST_IN_DIR(frequencies_of_esm_are_those_of_the_file)
 {
     const char *dir = in_dir(state, "esm");
     float value[8];
-    CS_AUTO(cs_model) model = {0}, back = {0};
     AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
+    CS_AUTO(cs_model) model = {0}, back = {0};
     OK(cs_model_read("tests/golden/models/esm", backend, false, &model));
     const int64_t i = cs_params_find(&model.params, "rotary.frequency");
     assert_true(i >= 0 && model.params.param[i].cols <= 8);

@@ -312,8 +312,8 @@ TEST(params_move_through_every_type)
 {
     cs_status (*const make[])(cs_backend **) = {cs_backend_ref, cs_backend_ref64};
     for (int i = 0; i < 2; ++i) {
-        CS_AUTO(cs_params) params = {0};
         AUTO_OK(cs_backend, *backend, make[i](&backend));
+        CS_AUTO(cs_params) params = {0};
         int64_t a = cs_params_add(&params, "a", 3, 5, true),
                 b = cs_params_add(&params, "b", 1, 7, false);
         assert_int_equal(cs_params_find(&params, "b"), b);

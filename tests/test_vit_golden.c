@@ -145,8 +145,8 @@ TEST(states_of_other_classes)
 /* A GPU refuses distances in the plane, whatever the model's other parts are. */
 TEST(gpus_refuse_beit)
 {
-    CS_AUTO(cs_model) model = {0};
     AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
+    CS_AUTO(cs_model) model = {0};
     backend->basic = true;
     assert_fails(cs_model_read(FOLDER "beit-shared", backend, false, &model), CS_ERR_DEVICE,
                  "does not run on cpu; give --device cpu");
