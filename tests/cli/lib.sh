@@ -26,8 +26,8 @@ run_tests() { for test_name in $tests; do check "$test_name"; done; }
 
 skip() { skipped=1; echo "skip $1: $2"; }
 
-# sanitized NAME: skips a test that takes away what a sanitized program needs.
-sanitized() { case $COSPEC in */asan/*) skip "$1" "the address sanitizer needs terabytes of address space, and /proc" ;; *) return 1 ;; esac; }
+# sanitized NAME: skips a test that measures or limits what a sanitized program needs more of.
+sanitized() { case $COSPEC in */asan/*) skip "$1" "the address sanitizer needs terabytes of address space, more memory, and /proc" ;; *) return 1 ;; esac; }
 
 fail() { why="$*"; return 1; }
 

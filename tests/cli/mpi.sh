@@ -265,6 +265,7 @@ most() { sort -n "$1" | tail -1; }
 
 # A rank needs its share, 156 bytes a column and 15 %, with more columns than rows or fewer; whole, the nonzeros alone would be too much.
 test_memory_of_a_rank() {
+    sanitized memory_of_a_rank && return
     for words in 60000 300; do
         awk -v n=$words 'BEGIN { srand(3); for (d = 0; d < 40000; ++d) { for (i = 0; i < 30; ++i) printf "w%d ", int(n * rand()); print "" } }' > $words.txt
     done
