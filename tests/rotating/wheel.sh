@@ -24,7 +24,7 @@ test_older_system() {
     make -s -C "$root" wheel > log 2>&1 || { fail "make wheel: $(tail -3 log)"; return 1; }
     mirror=$(awk '$1 == "deb" { print $2; exit }' "$root/build/wheel/root/etc/apt/sources.list")
     debootstrap --variant=minbase --include=python3-venv,wordnet-base bullseye old "$mirror" > log 2>&1 || { fail "debootstrap: $(tail -3 log)"; return 1; }
-    mkdir old/wheels && cp "$root"/build/wheel/*.whl old/wheels && cp "$root/README.md" old || return 1
+    mkdir -p old/wheels old/pictures/a && cp "$root"/build/wheel/*.whl old/wheels && cp "$root/README.md" old && cp "$root"/tests/fuzz/regressions/picture/ok-*.tiff old/pictures/a || return 1
     "$root/build/wheel/fetch/bin/pip" download -q -d old/wheels --only-binary :all: --implementation cp --python-version 3.9 --platform "manylinux2014_$(uname -m)" \
         --platform "manylinux_2_17_$(uname -m)" numpy scipy > log 2>&1 || { fail "pip download: $(tail -3 log)"; return 1; }
     cat > old/try <<'END'
@@ -36,6 +36,7 @@ venv/bin/cospec --version
 venv/bin/cospec demo > demo.txt
 tail -1 demo.txt
 venv/bin/python -m doctest /README.md
+venv/bin/cospec data stats /pictures --size 4x4
 venv/bin/pip show -f cospec
 END
     # The loader finds the libraries of a program through /proc. No variable names the program of this build.
