@@ -224,7 +224,7 @@ TEST_IN_DIR(damaged_manifests_are_refused)
     char own[65], *text = NULL;
     int64_t size = 0;
     OK(cs_json_read(path, &m));
-    OK(cs_json_set(m, "program_sha256", json_string(ABC)));
+    OK(cs_json_set(m, "program_build_id", json_string(ABC)));
     OK(cs_digest_json(m, own));
     OK(cs_json_set(m, "sha256", json_string(own)));
     json_auto_t *whole = json_pack("{s:s}", "command", "rank");
@@ -252,7 +252,7 @@ TEST_IN_DIR(damaged_manifests_are_refused)
         text[n] ^= 1;
     }
     /* Passing: blanks that are others, and a byte of the two keys that say what it is. */
-    assert_true(refused >= size - 2 * (int64_t)strlen("program_sha256") - 4);
+    assert_true(refused >= size - 2 * (int64_t)strlen("program_build_id") - 4);
     memset(text, 0, (size_t)size); /* as a file system leaves what it had no time to write */
     OK(cs_file_write(path, text, size));
     assert_fails(hash(in_dir(state, "r/a.csv")), CS_ERR_INPUT, "was changed or damaged");

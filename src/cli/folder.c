@@ -16,6 +16,7 @@
 #include "base/auto.h"
 #include "cli/args.h"
 #include "cli/output.h"
+#include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/lock.h"
@@ -167,7 +168,7 @@ static cs_status is_manifest(const char *path, bool *own)
     int64_t size = 0;
     cs_status status = cs_file_open(path, &fd, &size);
     if (status == CS_OK) status = cs_json_read(path, &json);
-    *own = status == CS_OK && json_is_string(json_object_get(json, "program_sha256"));
+    *own = status == CS_OK && cs_digest_is_ours(json);
     if (fd >= 0) (void)close(fd);
     if (status != CS_ERR_INPUT) { /* one that cannot be read may be ours */
         return status;

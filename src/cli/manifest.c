@@ -11,10 +11,10 @@
 #include <zip.h>
 
 #include "base/auto.h"
+#include "base/build_id.h"
 #include "base/clock.h"
 #include "base/enum_names.h"
 #include "base/hash.h"
-#include "base/plugin.h"
 #include "base/threads.h"
 #include "cli/args.h"
 #include "cli/output.h"
@@ -78,7 +78,8 @@ static json_t *outputs(const cs_args *args)
     const char *dir = cs_args_text(args, "output");
     json_t *array = json_array();
     cs_status status = array ? CS_OK : CS_ERR_MEMORY;
-    cs_interrupt_hold(true);                                         /* as program_hash */
+    /* The work is done by now: an interrupt that comes this late loses none of it. */
+    cs_interrupt_hold(true);
     for (int i = 0; i < args->outputs - 1 && status == CS_OK; ++i) { /* the last: the manifest */
         status = cs_digest_put(array, dir, args->output[i].path + strlen(dir) + 1);
     }
@@ -104,38 +105,13 @@ static json_t *start_time(double wall_seconds)
     return json_string(text);
 }
 
-/* The program's own bytes identify it better than a commit with changes on top; they are read once,
- * for a manifest is written at the start and at the end. The work is done by now: an interrupt that
- * comes this late loses none of it. */
-static cs_status program_hash(char hex[65])
-{
-    static char known[65];
-    char path[PATH_MAX];
-    if (!known[0]) {
-        cs_interrupt_hold(true);
-        cs_status status =
-            cs_sha256_file("/proc/self/exe", hex); /* also of a file since replaced */
-        if (status != CS_OK) {
-            cs_reason_clear();
-            status = cs_program_path(path);
-            if (status == CS_OK) status = cs_sha256_file(path, hex);
-        }
-        cs_interrupt_hold(false);
-        if (status != CS_OK) return status;
-        memcpy(known, hex, sizeof known);
-    }
-    memcpy(hex, known, sizeof known);
-    return CS_OK;
-}
-
 static cs_status write_manifest(const cs_args *args, bool finished, double wall_seconds,
                                 json_t *written, const char *path)
 {
-    char program[65];
     const int64_t seed = cs_args_int(args, "seed");
     char *directory = getcwd(NULL, 0);
     json_auto_t *m = json_object();
-    cs_status status = m ? program_hash(program) : CS_ERR_MEMORY;
+    cs_status status = m ? CS_OK : CS_ERR_MEMORY;
     const struct {
         const char *key;
         json_t *value;
@@ -149,7 +125,7 @@ static cs_status write_manifest(const cs_args *args, bool finished, double wall_
         {"directory", directory ? json_string(directory) : json_null()},
         {"version", json_string(CS_VERSION)},
         {"commit", json_string(CS_COMMIT)},
-        {"program_sha256", json_string(status == CS_OK ? program : "")},
+        {"program_build_id", json_string(cs_build_id())},
         {"libraries", libraries()},
         {"threads", json_integer(cs_threads())},
         {"seed", seed == INT64_MIN ? json_null() : json_integer(seed)},
@@ -259,16 +235,14 @@ static cs_status compare(const cs_args *args, const json_t *manifest, const char
 
 static cs_status same_run(const cs_args *args, const json_t *manifest, const char *dir, bool *same)
 {
-    char program[65];
-    const char *recorded = json_string_value(json_object_get(manifest, "program_sha256"));
+    const char *recorded = json_string_value(json_object_get(manifest, "program_build_id"));
     json_int_t code = json_integer_value(json_object_get(manifest, "exit_code"));
     bool go_on = json_is_false(json_object_get(manifest, "finished"));
     cs_status status = cs_args_flag(args, "force") ? CS_OK : compare(args, manifest, dir, &go_on);
-    if (status == CS_OK) status = program_hash(program);
     if (status != CS_OK) return status;
     *same = false;
-    if (cs_args_flag(args, "force") || go_on || code > 1 || !recorded ||
-        strcmp(recorded, program) != 0) {
+    if (cs_args_flag(args, "force") || go_on || code > 1 || !recorded || !*recorded ||
+        strcmp(recorded, cs_build_id()) != 0) {
         return CS_OK;
     }
     CS_AUTO_FREE char *change = NULL;

@@ -93,11 +93,18 @@ cs_status cs_digest_put(json_t *outputs, const char *dir, const char *name)
  * file system leaves a file whose blocks were not written. */
 static bool was_ours(const char *text, int64_t size)
 {
-    static const char opening[] = "{\n  \"command\": \"", word[] = "\"program_sha256\"";
+    static const char opening[] = "{\n  \"command\": \"", word[] = "\"program_";
     const int64_t length = (int64_t)strlen(opening);
     return (size > 0 && text[0] == '\0') ||
            memcmp(text, opening, (size_t)(size < length ? size : length)) == 0 ||
            memmem(text, (size_t)size, word, strlen(word));
+}
+
+bool cs_digest_is_ours(const json_t *manifest)
+{
+    return json_is_string(json_object_get(manifest, "program_build_id")) ||
+           json_is_string(
+               json_object_get(manifest, "program_sha256")); /* before there were build ids */
 }
 
 cs_status cs_digest_is_whole(json_t *manifest, bool *whole)
@@ -140,7 +147,7 @@ static cs_status read_record(const char *path, json_t **outputs)
     const char *format = json_string_value(json_object_get(manifest, "format"));
     const bool checkpoint = format && strcmp(format, "cospec-training") == 0;
     json_t *listed = json_object_get(manifest, "outputs");
-    if (status == CS_OK && (checkpoint || json_object_get(manifest, "program_sha256")))
+    if (status == CS_OK && (checkpoint || cs_digest_is_ours(manifest)))
         status = cs_digest_is_whole(manifest, &whole);
     if (status == CS_OK && whole && checkpoint && !listed) {
         status = list_files(manifest, outputs);

@@ -43,6 +43,9 @@ cs_status cs_digest_check_tables(const char *dir) CS_MUST_CHECK;
  * itself, which cs_digest_write has written to `path`. */
 cs_status cs_digest_check_own(const char *path, json_t *record, const char *dir) CS_MUST_CHECK;
 
+/* Whether it is a manifest that a command of this program, or of an earlier one, has written. */
+bool cs_digest_is_ours(const json_t *manifest);
+
 /* Whether the digest of a manifest itself is correct; older manifests have none. CS_ERR_MEMORY
  * only. */
 cs_status cs_digest_is_whole(json_t *manifest, bool *whole) CS_MUST_CHECK;

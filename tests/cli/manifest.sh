@@ -6,11 +6,12 @@ toy="--objective masked --unmasked 2 --classes 4 --length 4 --tokens 3"
 # shellcheck disable=SC2086 # word splitting is wanted
 test_holds_the_run() {
     exits 0 "$COSPEC" toy $toy --seed 5 --threads 2 -o d || return 1
-    for key in command arguments options given argv version commit program_sha256 libraries openblas openblas_kernel arpack jansson \
+    for key in command arguments options given argv version commit program_build_id libraries openblas openblas_kernel arpack jansson \
         libzip xxhash threads seed inputs result exit_code wall_seconds processor_seconds; do
         grep -q "\"$key\":" d/manifest.json || { fail "no $key"; return 1; }
     done
-    [ "$(number seed d/manifest.json)" = 5 ] && [ "$(number threads d/manifest.json)" = 2 ]
+    [ "$(number seed d/manifest.json)" = 5 ] && [ "$(number threads d/manifest.json)" = 2 ] || return 1
+    grep -q "\"program_build_id\": \"$(readelf -n "$COSPEC" | sed -n 's/.*Build ID: //p')\"" d/manifest.json || fail "$(grep build_id d/manifest.json)"
 }
 
 test_hashes_inputs() {
@@ -60,6 +61,8 @@ test_resume() {
     exits 0 "$COSPEC" toy $toy --resume --json -o d && cp out first && cp d/manifest.json m || return 1
     exits 0 "$COSPEC" toy $toy --resume --json -o d && cmp -s out first && cmp -s d/manifest.json m && says "kept" || { fail "${why:-not kept}"; return 1; }
     exits 0 "$COSPEC" toy $toy --resume --csv -o d && cmp -s out d/toy.csv || { fail "${why:-csv differs}"; return 1; }
+    # another program's result is computed again
+    sed -i 's/\("program_build_id": "\)./\1x/; s/^  "sha256"/  "sha256 before"/' d/manifest.json && exits 0 "$COSPEC" toy $toy --resume --json -o d && cmp -s out first && ! grep -q kept err && grep -q '"program_build_id": "[0-9a-f]' d/manifest.json || { fail "${why:-another program}"; return 1; }
     sed -i '/"token-sets":/d; s/^  "sha256"/  "sha256 before"/' d/manifest.json && exits 0 "$COSPEC" toy $toy --resume --json -o d && cmp -s out first || { fail "${why:-an option added after the manifest}"; return 1; }
     refuses 2 "d belongs to a run with --token-sets" "$COSPEC" toy $toy --token-sets literal --resume -o d || return 1
     refuses 2 "d belongs to a run with --classes" "$COSPEC" toy --objective masked --unmasked 2 --classes 5 --length 4 --tokens 3 --resume -o d || return 1

@@ -11,7 +11,7 @@ test_files() {
     small_corpus c.tsv && ln -s "$COSPEC" cospec
     printf '{"steps": [{"run": {"t": "toy --objective ar --classes 2 --length 4 --tokens 2", "f": "plot toy-spectra ar=@t/toy.csv"}}]}\n' > s.json
     printf '{{steps}}\n' > t.html
-    # A relative name of the program; a manifest with its hash; tasks; steps in child processes.
+    # A relative name of the program; a manifest with its build id; tasks; steps in child processes.
     printf '%s\n' 'set -e; c=./cospec; mkdir "$to"' '$c cooc --corpus c.tsv --objective ar --context nearest:1 -o "$to/m" -q' '$c svd "$to/m" -k 3 -o "$to/s" -q > /dev/null' \
         '$c train --corpus c.tsv --width 16 --layers 1 --heads 2 --batch 8 --max-length 16 --steps 1 --objective ar -o "$to/model" -q' \
         '$c probe "$to/model" --tasks c.tsv --penalties 0.1 -o "$to/p" -q > /dev/null' '$c reproduce --steps s.json --template t.html -o "$to/r" > /dev/null' \
@@ -22,7 +22,7 @@ test_files() {
     for file in m/matrix.npz s/svd.csv model/model.safetensors p/tasks.csv p/c/predictions.csv r/t/toy.csv; do
         cmp -s "one/$file" "two/$file" || { fail "$file differs"; return 1; }
     done
-    [ "$(sed -n '/program_sha256/p' one/m/manifest.json)" = "$(sed -n '/program_sha256/p' two/m/manifest.json)" ] && grep -q '"exit": 0' two/r/f/step.json || fail "another program: $(cat two/r/f/step.json)"
+    [ "$(sed -n '/program_build_id/p' one/m/manifest.json)" = "$(sed -n '/program_build_id/p' two/m/manifest.json)" ] && grep -q '"exit": 0' two/r/f/step.json || fail "another program: $(cat two/r/f/step.json)"
 }
 
 run_tests
