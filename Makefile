@@ -40,7 +40,7 @@ OPT := $(OPT_$(CONFIG))
 ifeq ($(OPT),)
 $(error CONFIG=$(CONFIG) is not release, debug, asan, fuzz, tsan or coverage)
 endif
-PACKAGES := openblas jansson libzip libxxhash libutf8proc libpcre2-8 nettle zlib libpng libjpeg libwebp libwebpdemux freetype2
+PACKAGES := openblas jansson libxxhash libutf8proc libpcre2-8 nettle zlib libpng libjpeg libwebp libwebpdemux freetype2
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) lapacke libtiff-4 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
 CPPFLAGS := -D_GNU_SOURCE -Isrc -I. -I$(B)/generated $(PKG_CFLAGS)
@@ -212,9 +212,9 @@ $(B)/tests/support.a: $(TEST_SUPPORT_OBJ)
 	ar rcs $@ $^
 
 # Linked with the library, in a sixth of the time that the archive needs; its symbols are resolved already, and few tests call
-# OpenBLAS, whose table of symbols is long. An object can replace one of its members (tests/mutants.py). The library looks for plug-ins in its own
-# folder, so it is a hard link.
-TEST_LIBS := $(filter-out -lopenblas -llapacke,$(LIBS)) -lcmocka
+# OpenBLAS, whose table of symbols is long, or libzip, the other writer and reader of archives. An object can replace one of its
+# members (tests/mutants.py). The library looks for plug-ins in its own folder, so it is a hard link.
+TEST_LIBS := $(filter-out -lopenblas -llapacke,$(LIBS)) -lcmocka -Wl,--as-needed -lzip -Wl,--no-as-needed
 $(patsubst %,$(B)/tests/test_%,base linalg similarity lapack_failures opt): TEST_LIBS += -llapacke -lopenblas
 LINK_LIBRARY := -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' -Wl,--unresolved-symbols=ignore-in-shared-libs
 $(B)/tests/libcospec.so.1: $(B)/libcospec.so
@@ -236,7 +236,7 @@ $(B)/tests/cuda_emulation/%.o: tests/cuda_emulation/%.cpp $(B)/flags | probe
 
 $(B)/tests/test_cuda_linalg: $(B)/tests/cuda_emulation/test_cuda_linalg.o $(B)/tests/cuda_emulation/svd_cases.o \
   $(EMULATED_OBJ) $(B)/tests/support.a $(B)/libcli.a $(B)/tests/libcospec.so.1
-	$(CXX) $(LDFLAGS) $(LINK_LIBRARY) -o $@ $^ $(LIBS) -lcmocka
+	$(CXX) $(LDFLAGS) $(LINK_LIBRARY) -o $@ $^ $(LIBS) -lcmocka -lzip
 
 $(B)/tests/test_cuda_emulation: $(B)/tests/cuda_emulation/test_cuda_emulation.o $(B)/tests/cuda_emulation/test_cuda_search.o \
   $(B)/tests/cuda_emulation/cuda_cases.o \

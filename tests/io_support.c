@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include <zip.h>
-
 #include "io/file.h"
 #include "io_support.h"
 
@@ -150,14 +148,4 @@ void fail_or_spare_each_allocation(cs_status (*fn)(const char *path), const char
         assert_true(status == CS_OK || (failed && status == CS_ERR_MEMORY && *cs_reason()));
     }
     cs_reason_clear();
-}
-
-void deflate_archive(const char *path)
-{
-    zip_t *zip = zip_open(path, 0, NULL);
-    assert_non_null(zip);
-    for (zip_int64_t i = 0; i < zip_get_num_entries(zip, 0); ++i) {
-        assert_int_equal(zip_set_file_compression(zip, (zip_uint64_t)i, ZIP_CM_DEFLATE, 0), 0);
-    }
-    assert_int_equal(zip_close(zip), 0);
 }

@@ -34,7 +34,6 @@ try libopenblas-dev cblas.h openblas_set_num_threads -lopenblas
 try liblapacke-dev lapacke.h LAPACKE_dgesdd -llapacke
 try libarpack2-dev arpack/arpack.h dsaupd_c -larpack
 try libjansson-dev jansson.h json_object -ljansson
-try libzip-dev zip.h zip_open -lzip
 try zlib1g-dev zlib.h inflate -lz
 try libxxhash-dev xxhash.h XXH3_128bits_withSeed -lxxhash
 try libutf8proc-dev utf8proc.h utf8proc_iterate -lutf8proc

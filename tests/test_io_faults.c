@@ -54,6 +54,7 @@ static void find_call(void *call, const char *name)
 typedef int (*chooser)(const struct dirent *);
 typedef int (*order)(const struct dirent **, const struct dirent **);
 
+FAULTY(FILE *, NULL, fdopen, (int fd, const char *mode), fd, mode)
 FAULTY(int, EOF, fflush, (FILE * f), f)
 FAULTY(int, -1, fsync, (int fd), fd)
 FAULTY(int, -1, fseek, (FILE * f, long at, int from), f, at, from)
@@ -83,15 +84,6 @@ int open(const char *path, int flags, ...)
     if (!call) find_call(&call, "open");
     const bool of_lock = strstr(path, CS_LOCK_NAME); /* without a record, --force is needed */
     return !of_lock && fails() ? -1 : call(path, flags, 0666); /* all files of src/io are made so */
-}
-
-FILE *fdopen(int fd, const char *mode)
-{
-    static FILE *(*call)(int, const char *);
-    if (!call) find_call(&call, "fdopen");
-    if (!fails()) return call(fd, mode);
-    if (mode[0] == 'r') (void)close(fd); /* libzip (1.7) does not; we open so for writing alone */
-    return NULL;
 }
 
 FILE *fopen(const char *path, const char *mode)
@@ -176,6 +168,7 @@ static cs_status write_npz(const char *path)
     cs_npz_writer *w = NULL;
     cs_status status = cs_npz_create(path, &w);
     if (status == CS_OK) status = cs_npz_add(w, "x", CS_F64, 2, shape, numbers);
+    if (status == CS_OK) status = cs_npz_add(w, "v", CS_F64, 1, (int64_t[]){6}, numbers);
     if (status == CS_OK) status = cs_npz_add_text(w, "t", "text");
     if (status == CS_OK) status = cs_npz_commit(&w);
     cs_npz_abort(&w);
@@ -312,6 +305,23 @@ static cs_status read_npz(const char *path)
     return status;
 }
 
+static cs_status read_items(const char *path)
+{
+    cs_npz *npz = NULL;
+    cs_npz_items *items = NULL;
+    const cs_array *piece = NULL;
+    int64_t count = 0;
+    cs_status status = cs_npz_open(path, 1 << 20, &npz);
+    if (status == CS_OK) status = cs_npz_items_open(npz, "v", &items, &count);
+    for (int64_t i = 0; status == CS_OK && i < count; i += 2) {
+        status = cs_npz_items_next(items, 2, &piece);
+        if (status == CS_OK) assert_memory_equal(piece->data, numbers + i, 2 * sizeof *numbers);
+    }
+    cs_npz_items_close(items);
+    cs_npz_close(npz);
+    return status;
+}
+
 static cs_status read_tensors(const char *path)
 {
     cs_safetensors *s = NULL;
@@ -411,7 +421,11 @@ TEST_IN_DIR(no_reader_takes_an_error_for_the_end)
     reads_fail(read_stream, packed);
     reads_fail(read_npy, packed);
     reads_fail(read_rows, packed);
-    reads_fail(read_npz, npz);
+    for (int deflated = 0; deflated < 2; ++deflated) {
+        reads_fail(read_npz, npz);
+        reads_fail(read_items, npz);
+        deflate_archive(npz);
+    }
     reads_fail(read_tensors, tensors);
     reads_fail(hash_all, *state);
     reads_fail(put_digest, *state);
@@ -421,27 +435,37 @@ TEST_IN_DIR(no_reader_takes_an_error_for_the_end)
 /* A signal that comes while a file is read: the call is made again. */
 TEST_IN_DIR(interrupted_reads_go_on)
 {
-    const char *npy = in_dir(state, "a.npy");
+    const char *npy = in_dir(state, "a.npy"), *npz = in_dir(state, "a.npz");
     OK(write_npy(npy));
-    int went_on = 0;
+    OK(write_npz(npz));
+    int went_on = 0, members = 0;
     failed = true;
     for (int n = 1; failed; ++n) {
         went_on += with_fault(read_npy, npy, n, EINTR) == CS_OK && failed;
         went_on += with_fault(read_rows, npy, n, EINTR) == CS_OK && failed;
+        members += with_fault(read_items, npz, n, EINTR) == CS_OK && failed;
     }
     assert_true(went_on >= 4); /* header and items, of each */
+    assert_true(members >= 6); /* start, end, directory, header of the archive; header and items */
 }
 
 TEST_IN_DIR(short_reads_go_on)
 {
-    const char *npy = in_dir(state, "a.npy"), *packed = in_dir(state, "packed.npy");
+    const char *npy = in_dir(state, "a.npy"), *packed = in_dir(state, "packed.npy"),
+               *npz = in_dir(state, "a.npz"), *deflated = in_dir(state, "deflated.npz");
     OK(write_npy(npy));
     pack(npy, packed);
+    OK(write_npz(npz));
+    OK(write_npz(deflated));
+    deflate_archive(deflated);
     short_reads = true;
-    const cs_status status = read_stream(packed), plain = read_npy(npy);
+    const cs_status status = read_stream(packed), plain = read_npy(npy), stored = read_npz(npz),
+                    inflated = read_items(deflated);
     short_reads = false;
     OK(status);
     OK(plain);
+    OK(stored);
+    OK(inflated);
 }
 
 /* Only a name that leads nowhere proves that a file is not there. */

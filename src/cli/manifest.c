@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 #include <utf8proc.h>
-#include <zip.h>
 
 #include "base/auto.h"
 #include "base/build_id.h"
@@ -29,10 +28,9 @@ static json_t *libraries(void)
     unsigned xx = XXH_versionNumber();
     char pcre2[64] = ""; /* "10.42 2022-12-11" */
     (void)pcre2_config(PCRE2_CONFIG_VERSION, pcre2);
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:o}", "openblas",
-                     openblas_get_config(), "openblas_kernel", openblas_get_corename(), "arpack",
-                     CS_ARPACK_VERSION, "jansson", jansson_version_str(), "libzip",
-                     zip_libzip_version(), "xxhash",
+    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:o}", "openblas", openblas_get_config(),
+                     "openblas_kernel", openblas_get_corename(), "arpack", CS_ARPACK_VERSION,
+                     "jansson", jansson_version_str(), "xxhash",
                      json_sprintf("%u.%u.%u", xx / 10000, xx / 100 % 100, xx % 100), "utf8proc",
                      utf8proc_version(), "pcre2", pcre2, "nettle",
                      json_sprintf("%d.%d", nettle_version_major(), nettle_version_minor()));

@@ -361,10 +361,7 @@ static cs_status load_data(const cs_npy_source *s, const cs_npy_info *info, int6
     int64_t got = 0;
     char *data = cs_alloc(info->bytes, 1);
     cs_status status = data ? read_exactly(s, data, info->bytes, at) : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        /* Also makes a zip member check its CRC, which it does at its end. */
-        status = s->read(s->ctx, &extra, 1, &got);
-    }
+    if (status == CS_OK) status = s->read(s->ctx, &extra, 1, &got);
     if (status == CS_OK && got > 0)
         status = cs_fail(CS_ERR_INPUT, "%s: byte %" PRId64 ": more data than the header announces",
                          s->name, at + info->bytes);

@@ -17,8 +17,9 @@ typedef struct cs_npz cs_npz;
  * \param limit most bytes that all members read may unpack to; 0: 80% of free memory
  * \param out receives the archive
  * \retval CS_ERR_IO the file cannot be read
- * \retval CS_ERR_INPUT not a zip archive, truncated, a member that occurs twice, a Git LFS
- *     pointer, or a directory that differs from the header of a member
+ * \retval CS_ERR_INPUT not a zip archive, truncated, divided among several files, a member that
+ *     occurs twice, members that overlap, a Git LFS pointer, or a directory that differs from the
+ *     header of a member
  */
 cs_status cs_npz_open(const char *path, int64_t limit, cs_npz **out) CS_MUST_CHECK;
 
@@ -38,6 +39,7 @@ const char *cs_npz_member(const cs_npz *npz, int64_t i);
  *
  * \retval CS_ERR_INPUT the member is missing or invalid: wrong sizes or checksum, encryption, an
  *     invalid NPY, more bytes than the limit; names archive and member
+ * \retval CS_ERR_INTERRUPT the interrupt flag is set while a large member is read
  */
 cs_status cs_npz_read(cs_npz *npz, const char *name, cs_array *out) CS_MUST_CHECK;
 

@@ -3,9 +3,9 @@
  * Sizes are known beforehand, and so is the place of every byte: members are cut into pieces, which
  * several threads make, sum up and write at their places at once; the CRC-32 of a member is combined
  * from those of its pieces (Adler's crc32_combine), and headers and directory are written last. Those
- * are what libzip writes of the same members (PKWARE's APPNOTE.TXT 6.3.9, zip64 where a size or a
- * place passes 32 bits). The file is a cs_outfile, so that errors, renaming and refusals are those of
- * every other file. */
+ * are what libzip writes of the same members (zip_private.h), with zip64 where a size or a place
+ * passes 32 bits. The file is a cs_outfile, so that errors, renaming and refusals are those of every
+ * other file. */
 #include <assert.h>
 #include <string.h>
 
@@ -17,6 +17,7 @@
 #include "io/file.h"
 #include "io/npy_private.h"
 #include "io/npz.h"
+#include "io/zip_private.h"
 
 enum {
     PIECE = 1 << 20, /* bytes of a piece, which stays in the cache */
@@ -131,8 +132,6 @@ cs_status cs_npz_add_text(cs_npz_writer *w, const char *name, const char *text)
 
 /* --- headers ---------------------------------------------------------------------------------- */
 
-static const int64_t WIDE = UINT32_MAX; /* what stands for a number that the extra field has */
-
 typedef struct {
     char *at;
 } packer;
@@ -147,7 +146,7 @@ static void pack(packer *p, int bytes, uint64_t value)
 
 static void pack_32(packer *p, int64_t value)
 {
-    pack(p, 4, (uint64_t)cs_least(value, WIDE));
+    pack(p, 4, (uint64_t)cs_least(value, CS_ZIP_WIDE));
 }
 
 static int64_t size_of(const member *m)
@@ -158,14 +157,14 @@ static int64_t size_of(const member *m)
 /* Bytes of the field that has the numbers of more than 32 bits: the size, twice, and the place. */
 static int extra_size(bool size, bool place)
 {
-    return size || place ? 4 + 16 * size + 8 * place : 0;
+    return size || place ? CS_ZIP_EXTRA_SIZE + 16 * size + 8 * place : 0;
 }
 
 static void pack_extra(packer *p, const member *m, bool size, bool place)
 {
     if (size || place) {
-        pack(p, 2, 1);
-        pack(p, 2, (uint64_t)(extra_size(size, place) - 4));
+        pack(p, 2, CS_ZIP_EXTRA_WIDE);
+        pack(p, 2, (uint64_t)(extra_size(size, place) - CS_ZIP_EXTRA_SIZE));
     }
     for (int i = 0; size && i < 2; ++i) {
         pack(p, 8, (uint64_t)size_of(m));
@@ -179,14 +178,14 @@ static void pack_extra(packer *p, const member *m, bool size, bool place)
  * first date there is, so that equal content gives equal bytes. */
 static void pack_common(packer *p, const member *m, bool wide, int extra)
 {
-    enum { FIRST_DATE = 1 << 5 | 1, UTF_8 = 1 << 11, PLAIN = 10, ZIP64 = 45 };
+    enum { FIRST_DATE = 1 << 5 | 1, PLAIN = 10, ZIP64 = 45 };
     bool ascii = true;
     for (const char *c = m->name; *c; ++c) {
         ascii = ascii && !(*c & 0x80);
     }
     pack(p, 2, wide ? ZIP64 : PLAIN);
-    pack(p, 2, ascii ? 0 : UTF_8);
-    pack(p, 2, 0); /* stored */
+    pack(p, 2, ascii ? 0 : CS_ZIP_UTF_8);
+    pack(p, 2, CS_ZIP_STORED);
     pack(p, 2, 0);
     pack(p, 2, FIRST_DATE);
     pack(p, 4, m->crc);
@@ -205,12 +204,12 @@ static void pack_name(packer *p, const member *m)
 
 static bool is_wide(const member *m)
 {
-    return size_of(m) >= WIDE;
+    return size_of(m) >= CS_ZIP_WIDE;
 }
 
 static void pack_local(packer *p, const member *m)
 {
-    pack(p, 4, 0x04034b50);
+    pack(p, 4, CS_ZIP_LOCAL);
     pack_common(p, m, is_wide(m), extra_size(is_wide(m), false));
     pack_name(p, m);
     pack_extra(p, m, is_wide(m), false);
@@ -219,9 +218,9 @@ static void pack_local(packer *p, const member *m)
 static void pack_entry(packer *p, const member *m)
 {
     enum { UNIX = 3 << 8, VERSION = 63 };
-    const bool far = m->at >= WIDE;
+    const bool far = m->at >= CS_ZIP_WIDE;
     const int extra = extra_size(is_wide(m), far);
-    pack(p, 4, 0x02014b50);
+    pack(p, 4, CS_ZIP_ENTRY);
     pack(p, 2, UNIX | VERSION);
     pack_common(p, m, extra > 0, extra);
     pack(p, 6, 0);                       /* no comment, of the first disk, bytes */
@@ -234,21 +233,21 @@ static void pack_entry(packer *p, const member *m)
 /* Where the directory is. Too many members, or too far away: once more in 64 bits. */
 static void pack_end(packer *p, int64_t members, int64_t at, int64_t size)
 {
-    if (members >= UINT16_MAX || at >= WIDE || size >= WIDE) {
-        pack(p, 4, 0x06064b50);
-        pack(p, 8, 44); /* bytes to come */
+    if (members >= UINT16_MAX || at >= CS_ZIP_WIDE || size >= CS_ZIP_WIDE) {
+        pack(p, 4, CS_ZIP_WIDE_END);
+        pack(p, 8, CS_ZIP_WIDE_END_SIZE - 12); /* bytes to come */
         pack(p, 4, 45 | 45 << 16);
         pack(p, 8, 0);
         pack(p, 8, (uint64_t)members);
         pack(p, 8, (uint64_t)members);
         pack(p, 8, (uint64_t)size);
         pack(p, 8, (uint64_t)at);
-        pack(p, 4, 0x07064b50);
+        pack(p, 4, CS_ZIP_LOCATOR);
         pack(p, 4, 0);
         pack(p, 8, (uint64_t)(at + size));
         pack(p, 4, 1);
     }
-    pack(p, 4, 0x06054b50);
+    pack(p, 4, CS_ZIP_END);
     pack(p, 4, 0);
     pack(p, 2, (uint64_t)cs_least(members, UINT16_MAX));
     pack(p, 2, (uint64_t)cs_least(members, UINT16_MAX));
@@ -266,8 +265,8 @@ static int64_t lay_out(cs_npz_writer *w)
     for (int64_t i = 0; i < w->members; ++i) {
         member *m = &w->member[i];
         m->at = at;
-        m->begin =
-            at + 30 + (int64_t)strlen(m->name) + extra_size(is_wide(m), false) + m->header_size;
+        m->begin = at + CS_ZIP_LOCAL_SIZE + (int64_t)strlen(m->name) +
+                   extra_size(is_wide(m), false) + m->header_size;
         m->piece = w->pieces;
         w->pieces += (m->data_size + PIECE - 1) / PIECE;
         at = m->begin + m->data_size;
@@ -328,10 +327,10 @@ static cs_status write_pieces(cs_npz_writer *w)
 
 static cs_status write_headers(cs_npz_writer *w, int64_t directory)
 {
-    enum { END = 98 };
+    enum { END = CS_ZIP_WIDE_END_SIZE + CS_ZIP_LOCATOR_SIZE + CS_ZIP_END_SIZE };
     int64_t capacity = END;
     for (int64_t i = 0; i < w->members; ++i) {
-        capacity += 46 + 28 + (int64_t)strlen(w->member[i].name);
+        capacity += CS_ZIP_ENTRY_SIZE + extra_size(true, true) + (int64_t)strlen(w->member[i].name);
     }
     CS_AUTO_FREE char *buffer = cs_alloc(capacity, 1);
     cs_status status = buffer ? CS_OK : CS_ERR_MEMORY;
