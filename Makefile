@@ -27,10 +27,10 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmis
 ifeq ($(WERROR),1)
 WARN += -Werror
 endif
-# Without debugging information, of which the lines alone are a third of the program: every run hashes it for its manifest.
+# Debugging information, even of lines alone, would be a third of the program and takes a twentieth of the build.
 OPT_release := -O2 -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 OPT_debug := -O0 -g3
-# For clang's check of function types a shared object would need a library of its own.
+# For clang's check of function types a shared object would need another library.
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined $(if $(findstring clang,$(CC)),-fno-sanitize=function)
 OPT_asan := -O1 -g $(SANITIZE) -fno-omit-frame-pointer
 OPT_fuzz := -O1 -g1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -206,7 +206,7 @@ $(B)/libcli.a: $(filter-out %/main.o,$(CLI_OBJ))
 	@rm -f $@
 	ar rcs $@ $^
 
-# What several tests share: each has of it what it needs.
+# Functions that several tests share: a program takes those that it calls.
 $(B)/tests/support.a: $(TEST_SUPPORT_OBJ)
 	@rm -f $@
 	ar rcs $@ $^

@@ -344,7 +344,7 @@ void *dlopen(const char *path, int flags)
     return real(hidden && strstr(path, "libtiff") ? "/no/libtiff.so" : path, flags);
 }
 
-/* What needs libtiff says so without it, and later finds it. */
+/* Without libtiff a TIFF is refused with its name; once the library is there, the same call reads it. */
 TEST(libtiff_is_loaded_when_it_is_needed)
 {
     static const char path[] = "tests/fuzz/regressions/picture/ok-lzw.tiff";
