@@ -287,11 +287,13 @@ static cs_status write_piece(void *ctx, int64_t piece, int worker)
         --m;
     }
     const int64_t from = (piece - m->piece) * PIECE, size = piece_size(m, piece);
-    const char *bytes = (const char *)m->data + from;
+    const char *bytes = NULL;
     if (m->fill) {
         char *made = w->made + (ptrdiff_t)worker * PIECE;
         m->fill(m->data, from / m->item_size, size / m->item_size, made);
         bytes = made;
+    } else {
+        bytes = (const char *)m->data + from;
     }
     w->crc[piece] = (uint32_t)crc32_z(0, (const Bytef *)bytes, (z_size_t)size);
     const cs_status status = cs_outfile_put_at(&w->file, bytes, size, m->begin + from);
