@@ -14,9 +14,10 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
     exit 0
 fi
 missing=
+# shellcheck disable=SC2086 # word splitting is wanted
+installed=" $(dpkg-query -W -f '${Package} ${db:Status-Status}\n' $packages 2>/dev/null | sed -n 's/ installed$//p' | tr '\n' ' ')"
 for p in $packages; do
-    state=$(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null || true)
-    [ "$state" = installed ] || missing="$missing $p"
+    case $installed in *" $p "*) ;; *) missing="$missing $p" ;; esac
 done
 if [ -z "$missing" ]; then
     echo "deps: all packages are installed"

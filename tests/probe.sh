@@ -18,10 +18,20 @@ if still_holds; then exit 0; fi
 mkdir -p "$dir"
 : > "$dir/headers"
 missing=
+# The plug-in needs nvcc with code for its cards and the header of cuBLASLt; the libraries are loaded at run time. It takes as long as all
+# libraries together, so it is tried beside them.
+cuda_works() {
+    printf '#include <cublasLt.h>\n__global__ void k(cublasLtHandle_t *h) { *h = nullptr; }\nint main() { k<<<1, 1>>>(nullptr); return (int)cudaGetLastError(); }\n' > "$dir/t.cu"
+    # shellcheck disable=SC2046,SC2086
+    { sh tests/cuda_options.sh "$nvcc" ${CUDA_ARCHS:-} > "$dir/cuda-options" && "$nvcc" $(cat "$dir/cuda-options") -cudart static "$dir/t.cu" -o "$dir/cuda-t"; } > "$dir/cuda.log" 2>&1
+}
+tried=
+if [ "${CUDA:-auto}" != 0 ] && command -v "$nvcc" >/dev/null 2>&1; then cuda_works & tried=$!; fi
+flags=$(pkg-config --cflags openblas lapacke freetype2 2>/dev/null || true) folders=$(pkg-config --libs-only-L openblas 2>/dev/null || true)
 try() { # try PACKAGE HEADER CALL LIBS
     printf '#include <stdio.h>\n#include <%s>\nint main(void) { return (int)(sizeof(int) + (size_t)&%s) == 0; }\n' "$2" "$3" > "$dir/t.c"
     # shellcheck disable=SC2086
-    if ${CC:-cc} -D_GNU_SOURCE -DPCRE2_CODE_UNIT_WIDTH=8 $(pkg-config --cflags openblas lapacke freetype2 2>/dev/null) -MD -MF "$dir/t.d" "$dir/t.c" -o "$dir/t" $(pkg-config --libs-only-L openblas 2>/dev/null) $4 > "$dir/log" 2>&1; then
+    if ${CC:-cc} -D_GNU_SOURCE -DPCRE2_CODE_UNIT_WIDTH=8 $flags -MD -MF "$dir/t.d" "$dir/t.c" -o "$dir/t" $folders $4 > "$dir/log" 2>&1; then
         tr -s ' \\\n' '\n' < "$dir/t.d" | grep "/$2\$" >> "$dir/headers" || true
     else
         echo "probe: cannot compile and link against <$2> ($4): install $1 (Debian), see $dir/$1.log" >&2
@@ -50,19 +60,13 @@ if [ -n "$missing" ]; then
     echo "probe: missing:$missing ('make deps' installs them on Debian)" >&2
     exit 1
 fi
-# The plug-in needs nvcc with code for its cards and the header of cuBLASLt; the libraries are loaded at run time.
-cuda_works() {
-    printf '#include <cublasLt.h>\n__global__ void k(cublasLtHandle_t *h) { *h = nullptr; }\nint main() { k<<<1, 1>>>(nullptr); return (int)cudaGetLastError(); }\n' > "$dir/t.cu"
-    # shellcheck disable=SC2046,SC2086
-    { sh tests/cuda_options.sh "$nvcc" ${CUDA_ARCHS:-} > "$dir/cuda-options" && "$nvcc" $(cat "$dir/cuda-options") -cudart static "$dir/t.cu" -o "$dir/t"; } > "$dir/cuda.log" 2>&1
-}
 echo 0 > "$dir/cuda"
 if [ "${CUDA:-auto}" = 0 ]; then
     echo "probe: CUDA off (asked)"
-elif ! command -v "$nvcc" >/dev/null 2>&1; then
+elif [ -z "$tried" ]; then
     echo "probe: CUDA off ($nvcc is not on PATH)"
     [ "${CUDA:-auto}" != 1 ] || { echo "probe: CUDA=1 but $nvcc is not on PATH" >&2; exit 1; }
-elif cuda_works; then
+elif wait "$tried"; then
     echo "probe: CUDA on ($nvcc compiles and links for$(grep -o 'sm_[0-9]*' "$dir/cuda-options" | sed 's/^/ /' | tr -d '\n'))"
     echo 1 > "$dir/cuda"
 else
