@@ -19,7 +19,7 @@ mkdir -p "$dir"
 : > "$dir/headers"
 missing=
 # The plug-in needs nvcc with code for its cards and the header of cuBLASLt; the libraries are loaded at run time. It takes as long as all
-# libraries together, so it is tried beside them.
+# libraries together, so both are tried at once.
 cuda_works() {
     printf '#include <cublasLt.h>\n__global__ void k(cublasLtHandle_t *h) { *h = nullptr; }\nint main() { k<<<1, 1>>>(nullptr); return (int)cudaGetLastError(); }\n' > "$dir/t.cu"
     # shellcheck disable=SC2046,SC2086
