@@ -280,7 +280,7 @@ asan:
 
 # The tests of code that runs on several threads, under the thread sanitizer. OpenBLAS, which the sanitizer does not instrument, has
 # one thread.
-THREADED := base builder builder_large builder_memory by_document checkpoint checkpoint_resume comm corpus density gram hidden_states images linop merge perplexity similarity \
+THREADED := base builder builder_large builder_memory by_document checkpoint checkpoint_resume comm corpus density gram hidden_states images io_zip linop merge perplexity similarity \
   spectrum spectrum_density svd_block tensor_cpu tokenizer_train top_pairs train train_resume finetune
 TSAN_TESTS := $(filter $(THREADED:%=build/tsan/tests/test_%),$(TESTS:$(B)/%=build/tsan/%))
 tsan:
