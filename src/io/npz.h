@@ -62,7 +62,7 @@ cs_status cs_npz_items_open(cs_npz *npz, const char *name, cs_npz_items **out,
  * next call. The checksum is verified with the last item.
  *
  * \retval CS_ERR_INPUT fewer items are left, or the member is damaged
- * \retval CS_ERR_INTERRUPT while several threads read many items
+ * \retval CS_ERR_INTERRUPT the interrupt flag is set while a large member is read
  */
 cs_status cs_npz_items_next(cs_npz_items *items, int64_t count,
                             const cs_array **piece) CS_MUST_CHECK;

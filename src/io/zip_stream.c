@@ -155,7 +155,8 @@ static cs_status read_deflated(cs_zip_stream *s, unsigned char *to, int64_t size
     cs_status status = CS_OK;
     while (size > 0 && status == CS_OK) {
         int64_t got = 0;
-        status = inflate_some(s, to, cs_least(size, PIECE), &got);
+        if (s->entry->size >= SHARED) status = cs_interrupt_check();
+        if (status == CS_OK) status = inflate_some(s, to, cs_least(size, PIECE), &got);
         if (status == CS_OK && got == 0) {
             return cs_fail(CS_ERR_INPUT,
                            "%s: cannot decompress: it ends after %" PRId64 " of %" PRId64 " bytes",
