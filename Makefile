@@ -103,7 +103,7 @@ HEADERS := $(sort $(shell grep -l '^/\*\* .file' $(ROOMS:%=%/*.h)))
 all: probe $(B)/cospec $(B)/libcospec.so plugin carrier
 
 help:
-	@sed -n '2,12p' Makefile | sed 's/^# \{0,1\}//'
+	@sed -n '3,9p' Makefile | sed 's/^# \{0,1\}//'
 	@echo "other targets: deps probe unit cli-test oracle asan tsan coverage mutants valgrind fuzz torture damaged layers tidy format format-check docs install install-python wheel uninstall uninstall-python bench gpu-bundle train-demo clean"
 
 deps:

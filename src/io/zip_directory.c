@@ -11,6 +11,7 @@
 
 #include "base/auto.h"
 #include "base/ints.h"
+#include "base/threads.h"
 #include "io/file.h"
 #include "io/zip_private.h"
 
@@ -306,7 +307,8 @@ static cs_status read_directory(cs_zip *zip, const end_record *end, unsigned cha
     if (status == CS_OK && at != stop)
         status = damaged(zip, "its directory has more entries than its end record says");
     for (int64_t i = 0; i < zip->entries && status == CS_OK; ++i) {
-        status = check_local(zip, &zip->entry[i], place, scratch);
+        status = cs_interrupt_check();
+        if (status == CS_OK) status = check_local(zip, &zip->entry[i], place, scratch);
     }
     return status == CS_OK ? check_order(zip) : status;
 }

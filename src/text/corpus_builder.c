@@ -525,6 +525,9 @@ cs_status cs_corpus_builder_give_words(cs_corpus_builder *b, const cs_word_table
 cs_status cs_corpus_builder_give_labels(cs_corpus_builder *b, const cs_word_table *labels)
 {
     cs_corpus *out = &b->made;
+    /* A part without documents has the place, too, at which the first would begin. */
+    cs_status status = out->doc_ptr ? CS_OK : reserve_document(b);
+    if (status != CS_OK) return status;
     CS_AUTO_FREE int32_t *id = cs_calloc(b->labels.words, sizeof *id);
     out->label_name = cs_calloc(labels->words, sizeof *out->label_name);
     if (!id || !out->label_name) return CS_ERR_MEMORY;

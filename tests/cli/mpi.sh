@@ -199,6 +199,18 @@ test_cooc_of_a_sharded_corpus() {
     exits 2 ranks 2 cooc --corpus 's-*.jsonl*' --objective ar --context nearest:2 --mpi --mtx -o l && says "leave --mpi out"
 }
 
+# Ranks without a document, the last and one between: their parts of the corpus are empty, and what reads it works.
+test_ranks_without_documents() {
+    printf '{"text": "a b c a b"}\n{"text": "b c a"}\n' > 1.jsonl && : > 2.jsonl && cp 1.jsonl 3.jsonl
+    for of in '1.jsonl' '[123].jsonl'; do
+        exits 0 "$COSPEC" cooc --corpus "$of" --tokenizer whitespace --objective ar --context each:2 --force -o one || return 1
+        for r in 2 3 4; do
+            exits 0 ranks $r cooc --corpus "$of" --tokenizer whitespace --objective ar --context each:2 --mpi --force -o many && same_store one many || { fail "$of, $r ranks: $why"; return 1; }
+            exits 0 "$COSPEC" inspect many || return 1
+        done
+    done
+}
+
 # A rank that cannot write its shard: the files of the others stay, and --resume makes what is missing or half written.
 test_stored_rows_outlive_a_failure() {
     small_corpus c.tsv
@@ -413,7 +425,7 @@ elif ! command -v mpirun > /dev/null; then
 elif ! ranks 2 svd --help > /dev/null 2> "$work/why"; then
     skip mpi "mpirun cannot start two processes here: $(head -c 200 "$work/why" | tr '\n' ' ')"
 else
-    for t in without_mpi svd_is_that_of_one_process unfinished_results_are_printed_whole certificates_are_those_of_one_process any_size files after_ones start dry_run resume cooc_is_that_of_one_process cooc_of_a_sharded_corpus stored_rows_outlive_a_failure a_killed_rank_and_resume a_rank_killed_while_it_stores lists_of_draws memory_of_a_rank a_length_of_one_rank bad_input one_rank_cannot_read a_killed_rank_ends_all; do
+    for t in without_mpi svd_is_that_of_one_process unfinished_results_are_printed_whole certificates_are_those_of_one_process any_size files after_ones start dry_run resume cooc_is_that_of_one_process cooc_of_a_sharded_corpus ranks_without_documents stored_rows_outlive_a_failure a_killed_rank_and_resume a_rank_killed_while_it_stores lists_of_draws memory_of_a_rank a_length_of_one_rank bad_input one_rank_cannot_read a_killed_rank_ends_all; do
         check $t
     done
 fi
