@@ -224,22 +224,22 @@ static bool same_content(const cs_zip_entry *local, const cs_zip_entry *entry)
                      local->packed == entry->packed;
 }
 
-/* Compares the local header of an entry with it, and finds its data, which end before `end`. */
+#define TOO_LONG "it does not end before the next member or the directory"
+
+/* Compares the local header of an entry with it, and finds its data. They end before `end`, where the
+ * next member or the directory begins. */
 static cs_status check_local(const cs_zip *zip, cs_zip_entry *entry, int64_t end,
                              unsigned char *scratch)
 {
     cs_zip_entry local = {0};
     int name_size = 0, extra_size = 0;
-    if (entry->at > end - CS_ZIP_LOCAL_SIZE) {
-        return damaged_member(zip, entry, "it does not lie before the directory");
-    }
     cs_status status = cs_file_read_at(zip->fd, zip->path, entry->at, CS_ZIP_LOCAL_SIZE, scratch);
     if (status != CS_OK) return status;
     const bool header = peek(scratch, 4) == CS_ZIP_LOCAL;
     (void)take_common(scratch + 6, &local, &name_size, &extra_size);
     entry->data = entry->at + CS_ZIP_LOCAL_SIZE + name_size + extra_size;
     if (header && (entry->data > end || entry->packed > end - entry->data)) {
-        return damaged_member(zip, entry, "it does not lie before the directory");
+        return damaged_member(zip, entry, TOO_LONG);
     }
     if (header)
         status = cs_file_read_at(zip->fd, zip->path, entry->at + CS_ZIP_LOCAL_SIZE,
@@ -269,19 +269,45 @@ static int by_name(const void *x, const void *y)
     return strcmp(a->name, b->name);
 }
 
-/* No two members share bytes or a name. */
-static cs_status check_order(const cs_zip *zip)
+/* Whether the header of an entry, its name and its data fit before `end`. */
+static bool fits(const cs_zip_entry *entry, int64_t end)
 {
-    const cs_zip_entry **order = zip->by_name;
+    return entry->at <= end &&
+           end - entry->at - CS_ZIP_LOCAL_SIZE - (int64_t)strlen(entry->name) >= entry->packed;
+}
+
+/* Where the i-th member from the beginning must end. */
+static int64_t end_of(const cs_zip *zip, int64_t i, int64_t directory)
+{
+    return i + 1 < zip->entries ? zip->by_name[i + 1]->at : directory;
+}
+
+/* Members lie before `directory`, and no two share bytes. The entries alone show this for all but the
+ * extra fields, before any header is read: an archive could list one header millions of times. */
+static cs_status check_places(cs_zip *zip, int64_t directory, unsigned char *scratch)
+{
+    cs_zip_entry **order = zip->by_name;
     for (int64_t i = 0; i < zip->entries; ++i) {
         order[i] = &zip->entry[i];
     }
     qsort(order, (size_t)zip->entries, sizeof *order, by_place);
-    for (int64_t i = 1; i < zip->entries; ++i) {
-        if (order[i]->at < order[i - 1]->data + order[i - 1]->packed) {
-            return damaged_member(zip, order[i], "it overlaps another member");
+    for (int64_t i = 0; i < zip->entries; ++i) {
+        if (!fits(order[i], end_of(zip, i, directory))) {
+            return damaged_member(zip, order[i], TOO_LONG);
         }
     }
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < zip->entries && status == CS_OK; ++i) {
+        status = cs_interrupt_check();
+        if (status == CS_OK)
+            status = check_local(zip, order[i], end_of(zip, i, directory), scratch);
+    }
+    return status;
+}
+
+static cs_status check_names(const cs_zip *zip)
+{
+    cs_zip_entry **order = zip->by_name;
     qsort(order, (size_t)zip->entries, sizeof *order, by_name);
     for (int64_t i = 1; i < zip->entries; ++i) {
         if (strcmp(order[i]->name, order[i - 1]->name) == 0) {
@@ -306,11 +332,8 @@ static cs_status read_directory(cs_zip *zip, const end_record *end, unsigned cha
     }
     if (status == CS_OK && at != stop)
         status = damaged(zip, "its directory has more entries than its end record says");
-    for (int64_t i = 0; i < zip->entries && status == CS_OK; ++i) {
-        status = cs_interrupt_check();
-        if (status == CS_OK) status = check_local(zip, &zip->entry[i], place, scratch);
-    }
-    return status == CS_OK ? check_order(zip) : status;
+    if (status == CS_OK) status = check_places(zip, place, scratch);
+    return status == CS_OK ? check_names(zip) : status;
 }
 
 /* The first bytes say more than that an end record is missing. */
@@ -362,7 +385,7 @@ static int to_name(const void *name, const void *entry)
 
 const cs_zip_entry *cs_zip_find(const cs_zip *zip, const char *name)
 {
-    const cs_zip_entry *const *found =
+    cs_zip_entry *const *found =
         bsearch(name, zip->by_name, (size_t)zip->entries, sizeof *zip->by_name, to_name);
     return found ? *found : NULL;
 }

@@ -55,9 +55,9 @@ typedef struct {
     char *path;
     int fd;
     int64_t entries;
-    cs_zip_entry *entry;          /* as the directory lists them */
-    const cs_zip_entry **by_name; /* sorted */
-    char *directory;              /* holds the names */
+    cs_zip_entry *entry;    /* as the directory lists them */
+    cs_zip_entry **by_name; /* sorted */
+    char *directory;        /* holds the names */
 } cs_zip;
 
 /* Opens an archive. No two members have the same name, each local header agrees with the directory,
