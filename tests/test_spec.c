@@ -75,6 +75,8 @@ TEST(bad_specifications_name_what_is_wrong)
         {"gvp:segmentation=loose,groups=2", "loose"},
         {"masked:unmasked=2,colour=red", "colour"},
         {"masked:mask-ratio=1.2", "1.2"},
+        {"masked:mask-ratio=0,3", "\"0,3\": a decimal has a point, not a comma: 0.3"},
+        {"mix:12,50*ar+1*masked", "\"12,50\": a decimal has a point, not a comma: 12.50"},
         {"masked(mask-ratio=15)", "mask ratio 15 not in (0, 1); did you mean 0.15?"},
         {"masked(mask-ratio=15%)", "\"15%\" is not RHO or LO:HI; did you mean 0.15?"},
         {"masked(maskratio=0.5)",

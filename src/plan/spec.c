@@ -200,6 +200,29 @@ static cs_status read_mix(char *text, unsigned *set, cs_plan_file *file, cs_obje
     return status == CS_OK ? set_items(rest, set, NULL, out) : status;
 }
 
+/* Whether the comma at *at is that of a decimal, as some languages write it, and no separator. */
+static bool is_decimal_comma(const char *text, const char *at, int *before, int *after)
+{
+    static const char digits[] = "0123456789";
+    *before = 0;
+    *after = (int)strspn(at + 1, digits);
+    while (at - *before > text && isdigit((unsigned char)at[-1 - *before]))
+        ++*before;
+    return *before > 0 && *after > 0 && strchr(",:*+) ", at[1 + *after]);
+}
+
+static cs_status check_decimals(const char *text)
+{
+    for (const char *at = strchr(text, ','); at; at = strchr(at + 1, ',')) {
+        int before = 0, after = 0;
+        if (is_decimal_comma(text, at, &before, &after)) {
+            return cs_fail(CS_ERR_USAGE, "\"%.*s\": a decimal has a point, not a comma: %.*s.%.*s",
+                           before + 1 + after, at - before, before, at - before, after, at + 1);
+        }
+    }
+    return CS_OK;
+}
+
 cs_status cs_objective_read(const char *spec, unsigned *set, cs_plan_file *file, cs_objective *out)
 {
     if (strstr(spec, " until ") || strstr(spec, " for ")) {
@@ -210,7 +233,8 @@ cs_status cs_objective_read(const char *spec, unsigned *set, cs_plan_file *file,
             spec);
     }
     CS_AUTO_FREE char *held = cs_strdup(spec);
-    if (!held) return CS_ERR_MEMORY;
+    cs_status status = held ? check_decimals(held) : CS_ERR_MEMORY;
+    if (status != CS_OK) return status;
     char *text = cs_trim(held);
     return strncmp(text, "mix:", 4) != 0 ? read_one(text, set, file, out)
            : file                        ? read_mix(text + 4, set, file, out)
