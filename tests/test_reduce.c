@@ -258,9 +258,14 @@ TEST(the_best_guess_of_a_class_errs)
     int32_t col[] = {0, 1, 1};
     cs_labelled m = {.labels = 2,
                      .row_label = {.rows = 3, .cols = 2, .ptr = ptr, .col = col, .val = val}};
-    assert_true(fabs(cs_label_noise(&m) - 2.0 / 9) < 1e-15);
+    int64_t mass = 0, majority = 0;
+    cs_label_masses(&m, 0.25, &mass, &majority);
+    assert_int_equal(mass, 36);
+    assert_int_equal(majority, 28);
+    assert_true(fabs(cs_label_noise(mass, majority) - 2.0 / 9) < 1e-15);
     m.row_label.rows = 0;
-    assert_true(isnan(cs_label_noise(&m)));
+    cs_label_masses(&m, 0.25, &mass, &majority);
+    assert_true(isnan(cs_label_noise(mass, majority)));
 }
 
 /* Proportional rows far apart among many, whose hashes several threads make a few thousand at a time:

@@ -74,7 +74,7 @@ void cs_ranks_add_sums(cs_comm *c, cs_assembler *a)
 cs_row_sums cs_row_sums_of(const cs_cooc *m)
 {
     cs_row_sums s = {.rows = m->matrix.a.rows, .nonzeros = cs_csr_nnz(&m->matrix.a)};
-    cs_label_masses(&m->matrix, &s.mass, &s.majority);
+    cs_label_masses(&m->matrix, m->exact ? 1 : m->unit, &s.mass, &s.majority);
     return s;
 }
 
@@ -89,14 +89,16 @@ static void join_rows(void *mine, const void *other, int64_t size)
     to->majority += from->majority;
 }
 
-void cs_ranks_place_rows(cs_comm *c, const cs_row_sums *stored, cs_cooc *m)
+void cs_cooc_place_rows(cs_comm *c, const cs_row_sums *stored, cs_cooc *m)
 {
     cs_row_sums sums = stored ? *stored : cs_row_sums_of(m);
-    cs_comm_before(c, 1, &sums.rows, &m->first_row);
-    cs_comm_fold(c, &sums, sizeof sums, join_rows);
+    if (c) {
+        cs_comm_before(c, 1, &sums.rows, &m->first_row);
+        cs_comm_fold(c, &sums, sizeof sums, join_rows);
+    }
     m->all_rows = sums.rows;
     m->all_nonzeros = sums.nonzeros;
-    m->label_noise = sums.mass > 0 ? 1 - sums.majority / sums.mass : (double)NAN;
+    m->label_noise = cs_label_noise(sums.mass, sums.majority);
 }
 
 void cs_ranks_place_texts(cs_comm *c, cs_cooc *m)

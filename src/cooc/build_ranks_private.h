@@ -26,9 +26,9 @@ void cs_ranks_add_sums(cs_comm *c, cs_assembler *a);
 /* The sums of the rows that this rank has in memory. */
 cs_row_sums cs_row_sums_of(const cs_cooc *m);
 
-/* The places of the rows of all ranks, and their label noise. stored: of rows that are in files and
- * not in memory, or NULL. */
-void cs_ranks_place_rows(cs_comm *c, const cs_row_sums *stored, cs_cooc *m);
+/* The places of the rows of all ranks, and their label noise. c: NULL for one process. stored: of rows
+ * that are in files and not in memory, or NULL. */
+void cs_cooc_place_rows(cs_comm *c, const cs_row_sums *stored, cs_cooc *m);
 
 /* For a population: places the texts of the rows, which witnesses number, likewise. */
 void cs_ranks_place_texts(cs_comm *c, cs_cooc *m);

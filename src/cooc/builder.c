@@ -517,13 +517,7 @@ static cs_status finish(cs_build *b, cs_assembler *assembler, cs_cooc *result)
     result->matrix.a.gram = cs_context_gram(&options->context);
     if (cs_cooc_parted(b->of)) cs_comm_add(comm, 1, &result->sequences);
     if (comm) cs_comm_add(comm, 1, &result->resumed);
-    if (comm) {
-        cs_ranks_place_rows(comm, options->stored, result);
-    } else {
-        result->all_rows = result->matrix.a.rows;
-        result->all_nonzeros = cs_csr_nnz(&result->matrix.a);
-        result->label_noise = cs_label_noise(&result->matrix);
-    }
+    cs_cooc_place_rows(comm, options->stored, result);
     if (status == CS_OK && b->language.population && result->all_rows > 0) {
         status = cs_synthetic_witnesses(&b->language, &b->of->sequences, result);
         if (status == CS_OK && comm) cs_ranks_place_texts(comm, result);

@@ -57,10 +57,10 @@ typedef struct {
     int64_t rows;
     /** Number of nonzeros. */
     int64_t nonzeros;
-    /** Labelled mass (cs_label_masses). */
-    double mass;
+    /** Labelled mass in units (cs_label_masses). */
+    int64_t mass;
     /** Labelled mass of the majority classes. */
-    double majority;
+    int64_t majority;
 } cs_row_sums;
 
 /** Options of a build. */

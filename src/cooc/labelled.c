@@ -25,22 +25,20 @@ void cs_majority(const cs_csr *mass, int32_t *label)
     }
 }
 
-void cs_label_masses(const cs_labelled *m, double *mass, double *majority)
+void cs_label_masses(const cs_labelled *m, double unit, int64_t *mass, int64_t *majority)
 {
     *mass = *majority = 0;
     for (int64_t i = 0; i < m->row_label.rows; ++i) {
         double most = 0;
         for (int64_t e = m->row_label.ptr[i]; e < m->row_label.ptr[i + 1]; ++e) {
             most = fmax(most, m->row_label.val[e]);
-            *mass += m->row_label.val[e];
+            *mass += (int64_t)(m->row_label.val[e] / unit);
         }
-        *majority += most;
+        *majority += (int64_t)(most / unit);
     }
 }
 
-double cs_label_noise(const cs_labelled *m)
+double cs_label_noise(int64_t mass, int64_t majority)
 {
-    double mass = 0, majority = 0;
-    cs_label_masses(m, &mass, &majority);
-    return mass > 0 ? 1 - majority / mass : (double)NAN;
+    return mass > 0 ? (double)(mass - majority) / (double)mass : (double)NAN;
 }

@@ -23,16 +23,16 @@ typedef struct {
 /** Frees the matrices; accepts a zeroed object. */
 void cs_labelled_free(cs_labelled *m);
 
-/** Share of the labelled mass of rows that belongs to other classes than the majority class of its
- * row: the error of the best guess of the class from the row, and the Bayes risk on a population.
- * NaN if nothing is labelled.
+/** Sums over rows: their labelled mass, and that of the majority class of each row. All masses are
+ * multiples of `unit`. The sums are numbers of units, so they do not depend on an order.
  */
-double cs_label_noise(const cs_labelled *m);
+void cs_label_masses(const cs_labelled *m, double unit, int64_t *mass, int64_t *majority);
 
-/** The two sums that label noise follows from: the labelled mass of all rows, and that of the
- * majority classes.
+/** Label noise from these sums: the share of the labelled mass that belongs to other classes than the
+ * majority class of its row. It is the error of the best guess of the class from the row, and the
+ * Bayes risk on a population. NaN if nothing is labelled.
  */
-void cs_label_masses(const cs_labelled *m, double *mass, double *majority);
+double cs_label_noise(int64_t mass, int64_t majority);
 
 /** The majority class of each row of `mass`, into mass->rows values: the lowest class on ties, -1
  * where no mass is labelled.
