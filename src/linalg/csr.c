@@ -34,8 +34,7 @@ cs_status cs_csr_init(cs_csr *a, int64_t rows, int64_t cols, int64_t nnz)
     b.val = b.col ? cs_alloc(nnz, sizeof *b.val) : NULL;
     if (!b.val) {
         cs_csr_free(&b);
-        return cs_blame(CS_ERR_MEMORY,
-                        "invalid size of a sparse matrix: %lld x %lld with %lld entries",
+        return cs_blame(CS_ERR_MEMORY, "sparse matrix of %lld x %lld with %lld entries",
                         (long long)rows, (long long)cols, (long long)nnz);
     }
     *a = b;

@@ -70,8 +70,8 @@ cs_status cs_dense_init(cs_dense *a, int64_t rows, int64_t cols)
     }
     double *data = cs_calloc(rows * cols, sizeof *data);
     if (!data) {
-        return cs_blame(CS_ERR_MEMORY, "invalid size of a dense matrix: %lld x %lld",
-                        (long long)rows, (long long)cols);
+        return cs_blame(CS_ERR_MEMORY, "dense matrix of %lld x %lld", (long long)rows,
+                        (long long)cols);
     }
     *a = (cs_dense){.rows = rows, .cols = cols, .ld = cs_most(rows, 1), .data = data};
     return CS_OK;
