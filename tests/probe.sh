@@ -18,6 +18,14 @@ if still_holds; then exit 0; fi
 mkdir -p "$dir"
 : > "$dir/headers"
 missing=
+# Without these two every library would be missing.
+end() {
+    echo "probe: $1 ('make deps' installs all that is needed on Debian)" >&2
+    exit 1
+}
+echo 'int main(void) { return 0; }' > "$dir/t.c"
+${CC:-cc} "$dir/t.c" -o "$dir/t" > "$dir/log" 2>&1 || end "the compiler ${CC:-cc} is missing or cannot compile and link, see $dir/log"
+command -v pkg-config >/dev/null 2>&1 || end "pkg-config is missing"
 # The plug-in needs nvcc with code for its cards and the header of cuBLASLt; the libraries are loaded at run time. It takes as long as all
 # libraries together, so both are tried at once.
 cuda_works() {
@@ -39,7 +47,6 @@ try() { # try PACKAGE HEADER CALL LIBS
         missing="$missing $1"
     fi
 }
-command -v pkg-config >/dev/null 2>&1 || missing="$missing pkg-config"
 try libopenblas-dev cblas.h openblas_set_num_threads -lopenblas
 try liblapacke-dev lapacke.h LAPACKE_dgesdd -llapacke
 try libarpack2-dev arpack/arpack.h dsaupd_c -larpack
@@ -57,8 +64,7 @@ try libwebp-dev webp/demux.h WebPAnimDecoderNewInternal "-lwebp -lwebpdemux"
 try libgif-dev gif_lib.h DGifGetImageDesc -lgif
 try libfreetype-dev freetype/freetype.h FT_Init_FreeType -lfreetype
 if [ -n "$missing" ]; then
-    echo "probe: missing:$missing ('make deps' installs them on Debian)" >&2
-    exit 1
+    end "missing:$missing"
 fi
 echo 0 > "$dir/cuda"
 if [ "${CUDA:-auto}" = 0 ]; then
