@@ -55,7 +55,7 @@ NVCCFLAGS = -std=c++17 -O3 $(shell cat $(B)/probe/cuda-options) -Isrc -Werror al
 MPICC ?= mpicc
 # The compiler of the emulation that tests the plug-in's sources on the CPU (g++ with gcc, clang++ with clang).
 CXX := $(if $(findstring clang,$(CC)),$(CC:clang%=clang++%),g++)
-CXXFLAGS := -std=gnu++17 -O1 -Wall -Wextra -Wshadow -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) \
+CXXFLAGS := -std=gnu++17 -O2 -Wall -Wextra -Wshadow -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) \
   $(if $(filter asan,$(CONFIG)),$(SANITIZE))
 LIBS := -Wl,-z,relro,-z,now,--build-id=sha1 -llapacke $(PKG_LIBS) -lgif -larpack -llbfgs -lm -pthread -ldl
 # The program has its functions of LAPACKE in itself: to bind all of the library's takes a sixth of each start.
