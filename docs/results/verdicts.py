@@ -285,7 +285,7 @@ def estimates(df, points=POINTS):
     return [(math.exp(v), w / total) for v, w in zip(y, weight)]
 
 
-def parts_of(points, length=6):
+def parts_of(points, length):
     return [points[i:i + length] for i in range(0, len(points), length)]
 
 
@@ -312,12 +312,14 @@ def enough_seeds(prior, variance, fixed, d, n, log_alpha):
         return math.fsum(w * erfc((root(seeds + s) - d) / scale) for s, w in documents)
 
     # bounds from cells of the two sides' points suffice unless the power is near 0.8
-    cells = [[(part[0][0], part[-1][0], math.fsum(w for _, w in part)) for part in parts_of(sorted(s))] for s in squares]
-    both = [(a, b) for a in cells[0] for b in cells[1]]
-    if 0.5 * math.fsum(a[2] * b[2] * given(a[0] + b[0]) for a, b in both) < 0.8 - 1e-5:
-        return False
-    if 0.5 * math.fsum(a[2] * b[2] * given(a[1] + b[1]) for a, b in both) > 0.8 + 1e-5:
-        return True
+    for length in (16, 6, 3):
+        cells = [[(part[0][0], part[-1][0], math.fsum(w for _, w in part)) for part in parts_of(sorted(s), length)]
+                 for s in squares]
+        both = [(a, b) for a in cells[0] for b in cells[1]]
+        if 0.5 * math.fsum(a[2] * b[2] * given(a[0] + b[0]) for a, b in both) < 0.8 - 1e-5:
+            return False
+        if 0.5 * math.fsum(a[2] * b[2] * given(a[1] + b[1]) for a, b in both) > 0.8 + 1e-5:
+            return True
     return math.fsum(0.5 * w0 * w1 * given(s0 + s1)
                      for s0, w0 in squares[0] for s1, w1 in squares[1] if w0 * w1 > 1e-9) >= 0.8
 
