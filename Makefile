@@ -57,7 +57,7 @@ MPICC ?= mpicc
 CXX := $(if $(findstring clang,$(CC)),$(CC:clang%=clang++%),g++)
 CXXFLAGS := -std=gnu++17 -O2 -Wall -Wextra -Wshadow -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) \
   $(if $(filter asan,$(CONFIG)),$(SANITIZE))
-LIBS := -Wl,-z,relro,-z,now,--build-id=sha1 -llapacke $(PKG_LIBS) -lgif -larpack -llbfgs -lm -pthread -ldl
+LIBS := -Wl,-z,relro,-z,now,--build-id=sha1 -llapacke $(PKG_LIBS) -lgif -larpack -lm -pthread -ldl
 # The program has its functions of LAPACKE in itself: to bind all of the library's takes a sixth of each start.
 PROGRAM_LIBS := $(patsubst -llapacke,$(or $(filter /%,$(shell $(CC) -print-file-name=liblapacke.a)),-llapacke),$(LIBS))
 

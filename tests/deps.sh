@@ -3,7 +3,7 @@
 # something is missing.
 set -eu
 packages="build-essential pkg-config git libopenblas-dev liblapacke-dev libarpack2-dev libjansson-dev libxxhash-dev zlib1g-dev
-libutf8proc-dev libpcre2-dev nettle-dev liblbfgs-dev libpng-dev libjpeg62-turbo-dev libtiff-dev libwebp-dev libgif-dev libfreetype-dev libzip-dev libcmocka-dev gnuplot-nox wordnet-base bible-kjv dict-gcide dict-foldoc manpages manpages-dev groff-base man-db locales fonts-dejavu-core
+libutf8proc-dev libpcre2-dev nettle-dev libpng-dev libjpeg62-turbo-dev libtiff-dev libwebp-dev libgif-dev libfreetype-dev libzip-dev libcmocka-dev gnuplot-nox wordnet-base bible-kjv dict-gcide dict-foldoc manpages manpages-dev groff-base man-db locales fonts-dejavu-core
 procps python3 zsh fish
 libopenmpi-dev openmpi-bin libparpack2-dev
 fonts-cantarell fonts-cmu fonts-comfortaa fonts-crosextra-caladea fonts-crosextra-carlito fonts-ebgaramond fonts-firacode fonts-freefont-ttf fonts-go

@@ -56,7 +56,6 @@ try libxxhash-dev xxhash.h XXH3_128bits_withSeed -lxxhash
 try libutf8proc-dev utf8proc.h utf8proc_iterate -lutf8proc
 try libpcre2-dev pcre2.h pcre2_match_8 -lpcre2-8
 try nettle-dev nettle/sha2.h nettle_sha256_init -lnettle
-try liblbfgs-dev lbfgs.h lbfgs_malloc -llbfgs
 try libpng-dev png.h png_create_read_struct -lpng
 try libjpeg62-turbo-dev jpeglib.h jpeg_read_header -ljpeg
 try libtiff-dev tiffio.h TIFFClientOpen -ltiff

@@ -12,14 +12,16 @@ static const double TOLERANCE = 1e-10;
 /* The function of a test, its calls, and the call that fails (0: none). */
 typedef struct {
     double (*f)(int64_t n, const double *x, double *g);
-    int64_t calls, fails_at;
-    double gradient; /* norm, of the last call */
+    int64_t calls, fails_at, iterations;
+    double gradient;   /* norm, of the last call */
+    double last[MOST]; /* point of the last call */
 } problem;
 
 static cs_status on_evaluate(void *ctx, int64_t n, const double *x, double *f, double *g)
 {
     problem *p = ctx;
     *f = p->f(n, x, g);
+    memcpy(p->last, x, (size_t)n * sizeof *x);
     p->gradient = 0;
     for (int64_t i = 0; i < n; ++i) {
         p->gradient += g[i] * g[i];
@@ -30,7 +32,12 @@ static cs_status on_evaluate(void *ctx, int64_t n, const double *x, double *f, d
 
 static cs_lbfgs options(problem *p, int64_t n)
 {
-    return (cs_lbfgs){on_evaluate, p, n, MEMORY, ITERATIONS, TOLERANCE};
+    return (cs_lbfgs){.evaluate = on_evaluate,
+                      .ctx = p,
+                      .n = n,
+                      .memory = MEMORY,
+                      .max_iterations = ITERATIONS,
+                      .tolerance = TOLERANCE};
 }
 
 /* sum_i (i + 1) (x_i - i)^2 / 2 */
@@ -190,6 +197,30 @@ TEST(ends)
     o = options(&p, 1);
     OK(cs_lbfgs_minimise(&o, x));
     assert_true(p.calls < 2000);
+}
+
+static bool third_is_enough(void *ctx)
+{
+    problem *p = ctx;
+    return ++p->iterations == 3;
+}
+
+/* The search ends after the iteration that is enough, at the point that was evaluated last. */
+TEST(the_caller_ends_a_search)
+{
+    double x[20], same[20];
+    problem p = {.f = rosenbrock};
+    cs_lbfgs o = options(&p, 20);
+    o.enough = third_is_enough;
+    memset(x, 0, sizeof x);
+    OK(cs_lbfgs_minimise(&o, x));
+    assert_int_equal(p.iterations, 3);
+    assert_memory_equal(x, p.last, sizeof x);
+    o.enough = NULL;
+    o.max_iterations = 3;
+    memset(same, 0, sizeof same);
+    OK(cs_lbfgs_minimise(&o, same));
+    assert_memory_equal(x, same, sizeof x);
 }
 
 TEST(failures)

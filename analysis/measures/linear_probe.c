@@ -11,16 +11,15 @@
  * Means and deviations are sums over rows in their order, the deviations about the mean and in
  * units of the column's largest entry, so that no square overflows.
  *
- * libLBFGS stops at |g| < epsilon max(1, |x|), which says little where weights are large (separable
- * rows): its test is off, ours runs in its progress callback, on |g| alone. Its line search gives
- * up where f no longer changes in double; it is started again from there with its memory empty, a
- * few times, since a path of steepest descent may still shorten the gradient. */
+ * The tolerance of cs_lbfgs grows with |x|, which says little where weights are large (separable
+ * rows): it is 0, and the search ends by |g| alone. Its line search gives up where f no longer changes
+ * in double; it is started again from there with its memory empty, a few times, since a path of
+ * steepest descent may still shorten the gradient. */
 #include "analysis/measures/linear_probe_private.h"
 #include "base/auto.h"
 
 #include <cblas.h>
 #include <lapacke.h>
-#include <lbfgs.h>
 #include <math.h>
 #include <string.h>
 
@@ -30,6 +29,7 @@
 #include "io/rows.h"
 #include "linalg/dense.h"
 #include "linalg/gram.h"
+#include "linalg/lbfgs.h"
 
 enum { SLICES = 4, MEMORY = 10, STARTS = 4, REFINEMENTS = 3 };
 static const double FLAT = 0x1p-40; /* of the largest entry: a deviation below it is rounding */
@@ -385,7 +385,6 @@ typedef struct {
     double *x;       /* what the variables of the search stand for */
     double root;     /* of the mean curvature h */
     double gradient; /* |grad f| at x */
-    cs_status status;
 } search;
 
 /* h Z^T Z / n + penalty = R^T R, h the curvature at the last evaluation; what is added lies above
@@ -444,41 +443,29 @@ static void multiply(const search *s, double *u)
     cblas_dscal((int)q->k, s->root, u + q->p * q->k, 1);
 }
 
-static lbfgsfloatval_t on_evaluate(void *ctx, const lbfgsfloatval_t *u, lbfgsfloatval_t *g, int n,
-                                   lbfgsfloatval_t step)
+static cs_status on_evaluate(void *ctx, int64_t n, const double *u, double *f, double *g)
 {
     search *s = ctx;
-    double f = 0.0;
-    (void)step;
     memcpy(s->x, u, (size_t)n * sizeof *u);
-    if (s->status == CS_OK) s->status = divide(s, CblasNoTrans, s->x);
-    if (s->status == CS_OK) s->status = cs_probe_evaluate(s->q, s->x, &f, g);
+    cs_status status = divide(s, CblasNoTrans, s->x);
+    if (status == CS_OK) status = cs_probe_evaluate(s->q, s->x, f, g);
+    if (status != CS_OK) return status;
     s->gradient = norm(n, g);
-    if (s->status == CS_OK) s->status = divide(s, CblasTrans, g);
-    return f;
+    return divide(s, CblasTrans, g);
 }
 
-/* Other than 0 stops. */
-static int on_progress(void *ctx, const lbfgsfloatval_t *u, const lbfgsfloatval_t *g,
-                       lbfgsfloatval_t f, lbfgsfloatval_t u_norm, lbfgsfloatval_t g_norm,
-                       lbfgsfloatval_t step, int n, int k, int evaluations)
+static bool on_iteration(void *ctx)
 {
     search *s = ctx;
-    (void)u, (void)g, (void)f, (void)u_norm, (void)g_norm, (void)step, (void)n, (void)k;
-    (void)evaluations;
     s->iterations += 1;
-    return s->status != CS_OK || s->gradient <= s->tolerance || s->iterations >= s->max_iterations;
+    return s->gradient <= s->tolerance;
 }
 
-/* u comes from lbfgs_malloc: the library requires its own size and alignment. */
-static cs_status search_from(search *s, lbfgsfloatval_t *u, cs_probe_fit *fit)
+/* From s->x to the minimum; u holds the variables of the search. */
+static cs_status search_from(search *s, double *u, cs_probe_fit *fit)
 {
     double *g = s->q->gradient;
-    const int n = (int)variables(s->q);
-    lbfgs_parameter_t parameters;
-    lbfgs_parameter_init(&parameters);
-    parameters.m = MEMORY;
-    parameters.epsilon = 0.0;
+    const int64_t n = variables(s->q);
     for (int start = 0;; ++start) {
         cs_status status = cs_probe_evaluate(s->q, s->x, &fit->loss, g);
         fit->gradient = norm(n, g);
@@ -489,11 +476,14 @@ static cs_status search_from(search *s, lbfgsfloatval_t *u, cs_probe_fit *fit)
         }
         memcpy(u, s->x, (size_t)n * sizeof *u);
         multiply(s, u);
-        int code = lbfgs(n, u, NULL, on_evaluate, on_progress, s, &parameters);
-        if (s->status != CS_OK) return s->status;
-        if (code == LBFGSERR_OUTOFMEMORY) {
-            return cs_fail(CS_ERR_MEMORY, "L-BFGS of %d variables: out of memory", n);
-        }
+        status = cs_lbfgs_minimise(&(cs_lbfgs){.evaluate = on_evaluate,
+                                               .enough = on_iteration,
+                                               .ctx = s,
+                                               .n = n,
+                                               .memory = MEMORY,
+                                               .max_iterations = s->max_iterations - s->iterations},
+                                   u);
+        if (status != CS_OK) return status;
         memcpy(s->x, u, (size_t)n * sizeof *u);
         if ((status = divide(s, CblasNoTrans, s->x)) != CS_OK) return status;
     }
@@ -502,16 +492,12 @@ static cs_status search_from(search *s, lbfgsfloatval_t *u, cs_probe_fit *fit)
 static cs_status minimise_classes(cs_probe_problem *q, double tolerance, int64_t max_iterations,
                                   double *x, cs_probe_fit *fit)
 {
-    const int64_t all = variables(q);
     search s = {.q = q, .tolerance = tolerance, .max_iterations = max_iterations, .x = x};
-    lbfgsfloatval_t *u = lbfgs_malloc((int)all);
-    if (!u) {
-        return cs_fail(CS_ERR_MEMORY, "out of memory for %lld variables", (long long)all);
-    }
+    CS_AUTO_FREE double *u = cs_alloc(variables(q), sizeof *u);
+    if (!u) return CS_ERR_MEMORY;
     cs_status status = search_from(&s, u, fit);
     fit->iterations = s.iterations;
     if (status == CS_OK) centre_bias(q, x + q->p * q->k);
-    lbfgs_free(u);
     return status;
 }
 

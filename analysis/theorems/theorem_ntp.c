@@ -156,9 +156,13 @@ static cs_status on_evaluate(void *ctx, int64_t n, const double *x, double *f, d
 
 static cs_status minimise(ntp *q)
 {
-    return cs_lbfgs_minimise(
-        &(cs_lbfgs){on_evaluate, q, (q->n + q->v) * q->d, MEMORY, MOST_ITERATIONS, TOLERANCE},
-        q->x);
+    return cs_lbfgs_minimise(&(cs_lbfgs){.evaluate = on_evaluate,
+                                         .ctx = q,
+                                         .n = (q->n + q->v) * q->d,
+                                         .memory = MEMORY,
+                                         .max_iterations = MOST_ITERATIONS,
+                                         .tolerance = TOLERANCE},
+                             q->x);
 }
 
 /* --- measures --------------------------------------------------------------------------------- */

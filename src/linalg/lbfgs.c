@@ -301,6 +301,7 @@ static cs_status iterate(search *q)
         combine(n, q->x, -1, q->from, s);
         combine(n, q->g, -1, q->from_g, y);
         q->ys[k % m] = inner(n, y, s);
+        if (q->p->enough && q->p->enough(q->p->ctx)) return CS_OK;
     }
     return status;
 }
