@@ -20,8 +20,9 @@ TEST(separate_groups_are_found)
         AUTO_OK(cs_codebook, book, cs_codebook_fit(rows, N, W, 4, seed, 2, &book));
         assert_true(fabs(book.error - error) < 1e-6);
         for (int g = 0; g < 4; ++g) {
-            const int32_t c = cs_codebook_code(
-                &book, (float[]){100.0F * (float)(g & 1), 100.0F * (float)(g >> 1)});
+            int32_t c = -1;
+            OK(cs_codebook_assign(
+                &book, (float[]){100.0F * (float)(g & 1), 100.0F * (float)(g >> 1)}, 1, 1, &c));
             assert_each(v, 0, W, fabs((double)book.centre[c * W + v] - mean[g][v]) < 1e-4);
         }
     }
@@ -43,6 +44,8 @@ TEST(lloyd_stops_where_nothing_moves)
             OK(cs_codebook_fit(rows, N, W, k, 3, 1 + 2 * t, &book[t]));
         }
         assert_memory_equal(book[0].centre, book[1].centre, sizeof(float) * (size_t)(k * W));
+        int32_t code[N];
+        OK(cs_codebook_assign(&book[0], rows, N, 2, code));
         for (int i = 0; i < N; ++i) {
             double d[32];
             int32_t best = 0;
@@ -52,7 +55,7 @@ TEST(lloyd_stops_where_nothing_moves)
                             pow((double)rows[i * W + v] - (double)book[0].centre[c * W + v], 2));
                 best = d[c] < d[best] ? c : best;
             }
-            assert_int_equal(cs_codebook_code(&book[0], rows + i * W), best);
+            assert_int_equal(code[i], best);
             error += d[best] / (N * W);
             size[best] += 1;
             for (int v = 0; v < W; ++v) {

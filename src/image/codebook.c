@@ -1,7 +1,9 @@
-/* k-means of patches. Distances are sums of floats in doubles, in the order of the values; rows are
- * assigned in parallel, centres are summed in the order of the rows. */
+/* k-means of patches. Distances are sums of floats in doubles, in the order of the values, of several
+ * rows at once, since each addition waits for the one before; blocks of rows are assigned in parallel,
+ * centres are summed in the order of the rows. */
 #include "image/codebook.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,10 +11,14 @@
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/simd.h"
 #include "base/threads.h"
 #include "image/patches.h"
 
-enum { MOST_ROWS = 1 << 15, MOST_ITERATIONS = 100, BLOCK = 256 };
+enum { MOST_ROWS = 1 << 15, MOST_ITERATIONS = 100, BLOCK = 256, LANES = 8 };
+typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
+typedef float halves __attribute__((vector_size(LANES * sizeof(float))));
+typedef int64_t whole __attribute__((vector_size(LANES * sizeof(int64_t))));
 
 void cs_codebook_free(cs_codebook *book)
 {
@@ -30,24 +36,57 @@ static double distance(const float *a, const float *b, int64_t width)
     return sum;
 }
 
-static int32_t nearest(const cs_codebook *book, const float *row, double *least)
+/* The nearest centre of each of LANES rows, the first one if several are; value v of row j is at
+ * value[v * LANES + j]. `least` is in and out: the distances, and infinite at first. */
+CS_CLONES static void nearest(const cs_codebook *book, const float *value, int64_t *code,
+                              double *least)
 {
-    int32_t best = 0;
-    *least = distance(row, book->centre, book->width);
-    for (int32_t c = 1; c < book->codes; ++c) {
-        const double d = distance(row, book->centre + c * book->width, book->width);
-        if (d < *least) {
-            *least = d;
-            best = c;
+    whole best = {0};
+    lanes far;
+    memcpy(&far, least, sizeof far);
+    for (int64_t c = 0; c < book->codes; ++c) {
+        const float *centre = book->centre + c * book->width;
+        lanes sum = {0};
+        for (int64_t v = 0; v < book->width; ++v) {
+            halves x;
+            memcpy(&x, value + v * LANES, sizeof x);
+            const lanes d = __builtin_convertvector(x, lanes) - (double)centre[v];
+            sum += d * d;
         }
+        const whole nearer = sum < far;
+        best = (c & nearer) | (best & ~nearer);
+        far = (lanes)(((whole)sum & nearer) | ((whole)far & ~nearer));
     }
-    return best;
+    memcpy(code, &best, sizeof best);
+    memcpy(least, &far, sizeof far);
 }
 
-int32_t cs_codebook_code(const cs_codebook *book, const float *row)
+/* far: squared distances of the rows from their centres, or NULL. */
+static cs_status assign_rows(const cs_codebook *book, const float *rows, int64_t count,
+                             int32_t *code, double *far)
 {
-    double least = 0;
-    return nearest(book, row, &least);
+    const int64_t width = book->width;
+    CS_AUTO_FREE float *value = cs_calloc(width * LANES, sizeof *value);
+    if (!value) return CS_ERR_MEMORY;
+    for (int64_t i = 0; i < count; i += LANES) {
+        const int64_t some = cs_least(LANES, count - i);
+        int64_t best[LANES];
+        double least[LANES];
+        for (int64_t j = 0; j < some; ++j) {
+            for (int64_t v = 0; v < width; ++v) {
+                value[v * LANES + j] = rows[(i + j) * width + v];
+            }
+        }
+        for (int j = 0; j < LANES; ++j) {
+            least[j] = (double)INFINITY;
+        }
+        nearest(book, value, best, least);
+        for (int64_t j = 0; j < some; ++j) {
+            code[i + j] = (int32_t)best[j];
+            if (far) far[i + j] = least[j];
+        }
+    }
+    return CS_OK;
 }
 
 typedef struct {
@@ -55,23 +94,27 @@ typedef struct {
     const float *rows;
     int64_t count;
     int32_t *code;
+    double *far;
 } assignment;
 
-static cs_status assign_some(void *ctx, int64_t block)
+static cs_status assign_block(void *ctx, int64_t block)
 {
     const assignment *a = ctx;
-    const int64_t end = cs_least(a->count, (block + 1) * BLOCK);
-    for (int64_t i = block * BLOCK; i < end; ++i) {
-        a->code[i] = cs_codebook_code(a->book, a->rows + i * a->book->width);
-    }
-    return CS_OK;
+    const int64_t from = block * BLOCK;
+    return assign_rows(a->book, a->rows + from * a->book->width, cs_least(BLOCK, a->count - from),
+                       a->code + from, a->far ? a->far + from : NULL);
+}
+
+static cs_status assign(const assignment *a, int threads)
+{
+    assignment work = *a;
+    return cs_parallel((a->count + BLOCK - 1) / BLOCK, threads, assign_block, &work);
 }
 
 cs_status cs_codebook_assign(const cs_codebook *book, const float *rows, int64_t count, int threads,
                              int32_t *code)
 {
-    assignment a = {book, rows, count, code};
-    return cs_parallel((count + BLOCK - 1) / BLOCK, threads, assign_some, &a);
+    return assign(&(assignment){book, rows, count, code, NULL}, threads);
 }
 
 typedef struct {
@@ -121,16 +164,6 @@ static cs_status begin(fit *f, uint64_t seed)
 
 /* --- Lloyd ------------------------------------------------------------------------------------ */
 
-static cs_status assign_block(void *ctx, int64_t block)
-{
-    fit *f = ctx;
-    const int64_t end = cs_least(f->count, (block + 1) * BLOCK);
-    for (int64_t i = block * BLOCK; i < end; ++i) {
-        f->code[i] = nearest(&f->book, f->rows + i * f->book.width, &f->far[i]);
-    }
-    return CS_OK;
-}
-
 /* A centre without rows takes the row furthest from its own, each another one. */
 static void refill(fit *f, int64_t c)
 {
@@ -166,14 +199,14 @@ static void move_centres(fit *f)
 
 static cs_status iterate(fit *f, int threads)
 {
-    const int64_t blocks = (f->count + BLOCK - 1) / BLOCK;
+    const assignment nearest_centres = {&f->book, f->rows, f->count, f->code, f->far};
     CS_AUTO_FREE int32_t *before = cs_alloc(f->count, sizeof *before);
-    cs_status status = before ? cs_parallel(blocks, threads, assign_block, f) : CS_ERR_MEMORY;
+    cs_status status = before ? assign(&nearest_centres, threads) : CS_ERR_MEMORY;
     bool moved = true;
     while (status == CS_OK && moved && f->book.iterations < MOST_ITERATIONS) {
         memcpy(before, f->code, (size_t)f->count * sizeof *before);
         move_centres(f);
-        status = cs_parallel(blocks, threads, assign_block, f);
+        status = assign(&nearest_centres, threads);
         moved = memcmp(before, f->code, (size_t)f->count * sizeof *before) != 0;
         f->book.iterations += 1;
     }
@@ -217,10 +250,8 @@ static cs_status code_picture(void *ctx, int64_t i)
     const int64_t width = c->book->width;
     CS_AUTO_FREE float *rows = cs_alloc(c->patches * width, sizeof *rows);
     cs_status status = rows ? cs_patches_read(c->images, i, c->patch, rows) : CS_ERR_MEMORY;
-    for (int64_t t = 0; t < c->patches && status == CS_OK; ++t) {
-        c->code[i * c->patches + t] = cs_codebook_code(c->book, rows + t * width);
-    }
-    return status;
+    return status == CS_OK ? assign_rows(c->book, rows, c->patches, c->code + i * c->patches, NULL)
+                           : status;
 }
 
 cs_status cs_codebook_encode(const cs_codebook *book, const cs_images *m, int64_t patch,

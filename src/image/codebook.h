@@ -22,8 +22,7 @@ cs_status cs_codebook_fit(const float *rows, int64_t count, int64_t width, int64
                           uint64_t seed, int threads, cs_codebook *out) CS_MUST_CHECK;
 void cs_codebook_free(cs_codebook *book);
 
-/* The nearest centre of one row, and of each of several rows. */
-int32_t cs_codebook_code(const cs_codebook *book, const float *row);
+/* The nearest centre of each row, the first one if several are. */
 cs_status cs_codebook_assign(const cs_codebook *book, const float *rows, int64_t count, int threads,
                              int32_t *code) CS_MUST_CHECK;
 
