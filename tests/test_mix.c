@@ -63,8 +63,8 @@ TEST(invariant_parts_mix_at_any_length)
  * their values, bit for bit. */
 TEST(expressions_are_allowed_in_a_specification)
 {
-    const char *const spec =
-        "mix:1/s*ar+(1-1/s)*masked(mask-ratio=min(0.5,2/s))+s*2*group-ar(t=round(s/3))";
+    const char *const spec = "mix:1/s*ar+(1-1/s)*masked(mask-ratio=min(0.5,2/s))+"
+                             "max(s*2,1)*group-ar(t=max(round(s/3),1))";
     const double ratio[] = {0.5, 0.5, 0.4, 2.0 / 6};
     cs_plan_file file, by_hand;
     cs_objective o = plan_held(spec, &file);

@@ -208,14 +208,26 @@ static bool is_decimal_comma(const char *text, const char *at, int *before, int 
     *after = (int)strspn(at + 1, digits);
     while (at - *before > text && isdigit((unsigned char)at[-1 - *before]))
         ++*before;
-    return *before > 0 && *after > 0 && strchr(",:*+) ", at[1 + *after]);
+    return *before > 0 && *after > 0 && strchr(",:*+)% ", at[1 + *after]);
+}
+
+/* Whether a comma at *at separates the values of min(...) or max(...). */
+static bool is_in_function(const char *text, const char *at)
+{
+    for (int depth = 0; at > text; --at) {
+        depth += (at[-1] == ')') - (at[-1] == '(');
+        if (depth < 0) {
+            return at - text > 3 && (!strncmp(at - 4, "min", 3) || !strncmp(at - 4, "max", 3));
+        }
+    }
+    return false;
 }
 
 static cs_status check_decimals(const char *text)
 {
     for (const char *at = strchr(text, ','); at; at = strchr(at + 1, ',')) {
         int before = 0, after = 0;
-        if (is_decimal_comma(text, at, &before, &after)) {
+        if (is_decimal_comma(text, at, &before, &after) && !is_in_function(text, at)) {
             return cs_fail(CS_ERR_USAGE, "\"%.*s\": a decimal has a point, not a comma: %.*s.%.*s",
                            before + 1 + after, at - before, before, at - before, after, at + 1);
         }
