@@ -1,8 +1,9 @@
 /* ZIP archives: end record, directory and local headers are read and compared, as npz_write.c and
  * other programs write them (PKWARE's APPNOTE.TXT 6.3.9).
  *
- * The directory must end where the end record begins, so bytes before the first member (of
- * self-extracting archives) are refused as damage; a comment may follow the end record. Nothing is
+ * Places count from the beginning of the file, and the directory must end where the end record begins,
+ * so an archive behind other bytes (a self-extracting one) is refused as damage. A comment may follow
+ * the end record, and zeros may follow that, as tar pads what it writes to a pipe. Nothing is
  * believed before it is compared with the size of the file, and members that share bytes, with which
  * a small archive could unpack to a large size, are refused. */
 #include <stdlib.h>
@@ -104,7 +105,19 @@ static cs_status widen_end(const cs_zip *zip, int64_t *at, end_record *end)
     return CS_OK;
 }
 
-/* The last bytes that are an end record with a comment up to the end of the file. */
+/* Whether an end record is followed by its comment and zeros alone, `rest` bytes up to the end of the
+ * file. */
+static bool ends_file(const unsigned char *record, int64_t rest)
+{
+    int64_t size = (int64_t)peek(record + 20, 2);
+    bool ends = peek(record, 4) == CS_ZIP_END && size <= rest;
+    for (; ends && size < rest; ++size) {
+        ends = record[CS_ZIP_END_SIZE + size] == 0;
+    }
+    return ends;
+}
+
+/* The last bytes that are an end record up to the end of the file. */
 static cs_status find_end(const cs_zip *zip, int64_t file_size, unsigned char *scratch,
                           end_record *end)
 {
@@ -112,8 +125,7 @@ static cs_status find_end(const cs_zip *zip, int64_t file_size, unsigned char *s
     cs_status status = cs_file_read_at(zip->fd, zip->path, file_size - tail, tail, scratch);
     if (status != CS_OK) return status;
     int64_t i = tail - CS_ZIP_END_SIZE;
-    while (i >= 0 && (peek(scratch + i, 4) != CS_ZIP_END ||
-                      peek(scratch + i + 20, 2) != (uint64_t)(tail - i - CS_ZIP_END_SIZE))) {
+    while (i >= 0 && !ends_file(scratch + i, tail - i - CS_ZIP_END_SIZE)) {
         --i;
     }
     if (i < 0) {
