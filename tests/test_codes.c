@@ -28,6 +28,22 @@ TEST(separate_groups_are_found)
     }
 }
 
+/* Of centres that are as near, and of equal ones, the first; for any number of rows. */
+TEST(the_first_of_equally_near_centres)
+{
+    enum { MOST = 19, W = 3 };
+    float centre[] = {4, 0, 0, -1, 0, 0, 1, 0, 0, 1, 0, 0}, rows[MOST * W] = {0};
+    const cs_codebook book = {.codes = 4, .width = W, .centre = centre};
+    for (int i = 0; i < MOST; ++i) {
+        rows[i * W] = i % 2 ? 0 : 1;
+    }
+    for (int count = 1; count <= MOST; ++count) {
+        int32_t code[MOST];
+        OK(cs_codebook_assign(&book, rows, count, 2, code));
+        assert_each(i, 0, count, code[i] == (i % 2 ? 1 : 2));
+    }
+}
+
 /* Where it stops, every row has its nearest centre and every centre is the mean of its rows; the same
  * bits for any number of threads; more codes, less error; as many codes as rows, none. */
 TEST(lloyd_stops_where_nothing_moves)

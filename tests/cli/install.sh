@@ -62,6 +62,9 @@ test_library() {
     small_corpus c.tsv
     exits 0 ./example c.tsv && grep -q '^entropy_rank of these values: ' out || { fail "from a corpus: $(head -c 300 out)"; return 1; }
     exits 1 ./example none.mtx && grep -q 'none.mtx' err || return 1
+    # Every object of the archive finds its functions in the libraries that pkg-config names.
+    cc -std=c11 example.c -o whole -Wl,--whole-archive "$own/lib/libcospec.a" -Wl,--no-whole-archive $(pkg-config --cflags --static --libs cospec) 2> err || { fail "$(grep -m3 'undefined' err)"; return 1; }
+    exits 0 ./whole m.mtx || return 1
     exits 0 "$own/bin/cospec" svd m.mtx -k 2 || return 1
     exits 0 "$own/bin/cospec" data list
 }

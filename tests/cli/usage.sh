@@ -365,7 +365,10 @@ test_probe_looks_again() {
     probe && [ -s out ] && ! grep -q gone p/probe/ok || { fail "the stamp still counted"; return 1; }
     # Without a compiler no library is named.
     CC=no-such-compiler probe && { fail "it probed without a compiler"; return 1; }
-    [ "$(wc -l < out)" = 1 ] && grep -q '^probe: the compiler no-such-compiler is missing' out || fail "$(cat out)"
+    [ "$(wc -l < out)" = 1 ] && grep -q '^probe: the compiler no-such-compiler is missing' out || { fail "$(cat out)"; return 1; }
+    printf '#!/bin/sh\ncase "$*" in *-ljansson*) exit 1 ;; esac\nexec cc "$@"\n' > cc-without-jansson && chmod +x cc-without-jansson
+    CC=$here/cc-without-jansson probe && { fail "it probed without a library"; return 1; }
+    grep -q "^probe: missing: libjansson-dev ('make deps'" out || fail "$(cat out)"
 }
 
 # Blanks around the items of a list do not count, whatever the list is of.
