@@ -1,5 +1,6 @@
 /* io: NPZ archives: round trips, foreign and hostile archives, failing writes. */
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include <zip.h>
@@ -129,29 +130,52 @@ TEST_IN_DIR(archives_are_those_of_libzip)
 
 /* --- data made in pieces ---------------------------------------------------------------------- */
 
+typedef struct {
+    int64_t add;
+    char *written; /* of each item */
+    atomic_bool wrong;
+} made;
+
 static void squares(const void *ctx, int64_t first, int64_t count, void *to)
 {
-    const int64_t add = *(const int64_t *)ctx;
+    made *m = (made *)(uintptr_t)ctx;
     for (int64_t i = 0; i < count; ++i) {
-        ((int64_t *)to)[i] = (first + i) * (first + i) + add;
+        ((int64_t *)to)[i] = (first + i) * (first + i) + m->add;
+        m->wrong = m->wrong || m->written[first + i];
     }
 }
 
-/* Sizes around those of the pieces, none of the items kept anywhere. */
+static void squares_written(const void *ctx, int64_t first, int64_t count)
+{
+    made *m = (made *)(uintptr_t)ctx;
+    for (int64_t i = first; i < first + count; ++i) {
+        m->wrong = m->wrong || m->written[i];
+        m->written[i] = 1;
+    }
+}
+
+/* Sizes around those of the pieces, none of the items kept anywhere. Each is reported once as written,
+ * and not made again. */
 TEST_IN_DIR(members_are_made_as_they_are_written)
 {
     const char *path = in_dir(state, "f.npz");
     static const int64_t counts[] = {0, 1, 512, 131071, 131072, 131073, 400003};
-    const int64_t add = 5;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
         const int64_t count = counts[i];
+        ARRAY(char, written, count + 1, k, 0);
+        ARRAY(char, other, count + 1, l, l);
+        made m = {.add = 5, .written = written};
         cs_npz_writer *w = NULL;
         OK(cs_npz_create(path, &w));
-        OK(cs_npz_add_made(w, "x", CS_I64, count, squares, &add));
+        OK(cs_npz_add(w, "before", CS_U8, 1, &count, other));
+        OK(cs_npz_add_made(w, "x", CS_I64, count, squares, squares_written, &m));
+        OK(cs_npz_add(w, "after", CS_U8, 1, &count, other));
         OK(cs_npz_commit(&w));
+        assert_each(k, 0, count, written[k] == 1);
+        assert_true(!m.wrong);
         AUTO_OK(cs_array, a, read_one(path, 0, "x", &a));
         assert_true(a.ndim == 1 && a.shape[0] == count && a.dtype == CS_I64);
-        assert_each(j, 0, count, ((int64_t *)a.data)[j] == j * j + add);
+        assert_each(j, 0, count, ((int64_t *)a.data)[j] == j * j + 5);
     }
 }
 

@@ -1,5 +1,6 @@
 /* cooc/packed: entries in a compact form. Whatever stretch is unpacked has the columns and units that
  * were packed; and a matrix of a compact build is stored in the bytes of an ordinary one. */
+#include "base/ints.h"
 #include "base/rng.h"
 #include "cooc/packed_private.h"
 #include "cooc/store.h"
@@ -83,6 +84,80 @@ TEST(stretches_are_what_was_packed)
         }
         CS_FREE_FIELDS(&p, gap, byte, mark);
     }
+}
+
+/* --- memory given back ------------------------------------------------------------------------ */
+
+enum { MANY = 6000, EACH = 1000 }; /* 12 MB of gaps and 6 MB of bytes */
+
+static int32_t column_of(int64_t e)
+{
+    return (int32_t)(e % EACH * 3 + 2);
+}
+
+static int64_t units_of(int64_t e)
+{
+    return e % 250 + 1;
+}
+
+static void assert_rest(const cs_packed_rows *rows, int64_t first, int64_t count)
+{
+    ARRAY(int32_t, col, count, i, -7);
+    ARRAY(int64_t, units, count, i, -7);
+    cs_packed_columns(rows, first, count, col);
+    cs_packed_integers(rows, first, count, units);
+    assert_each(i, 0, count, col[i] == column_of(rows->begin + first + i));
+    assert_each(i, 0, count, units[i] == units_of(rows->begin + first + i));
+}
+
+/* Bytes from `p` on that are zero, as memory is that was given back; no gap and no value is. */
+static int64_t zeros(const void *p, int64_t bytes)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < bytes; ++i) {
+        count += ((const char *)p)[i] == 0;
+    }
+    return count;
+}
+
+/* Two files of rows, the second one written first, in pieces of odd sizes: what is given back was
+ * written, and of each file all large pages but those at its ends are. */
+TEST(memory_of_written_entries_is_given_back)
+{
+    enum { PIECE = 262139 };
+    const int64_t page = 2 << 20;
+    ARRAY(int64_t, ptr, MANY + 1, i, i * EACH);
+    ARRAY(int32_t, col, EACH, i, column_of(i));
+    cs_packed p = {.quantum = 1};
+    for (int64_t i = 0; i < MANY; ++i) {
+        double bits[EACH];
+        for (int64_t e = 0; e < EACH; ++e) {
+            const int64_t units = units_of(i * EACH + e);
+            memcpy(&bits[e], &units, sizeof bits[e]);
+        }
+        OK(cs_packed_add(&p, i, ptr[i], EACH, col, bits));
+    }
+    /* The second file begins after the first row that begins in a large page, but its mark may not. */
+    int64_t half = (page - (int64_t)((uintptr_t)p.gap % (uintptr_t)page)) / 2 / EACH + 1;
+    while (p.mark[1].row > 0 && half % p.mark[1].row == 0) {
+        half += page / 2 / EACH;
+    }
+    const cs_packed_rows file[] = {{&p, ptr, 0, 1}, {&p, ptr, ptr[half], 1}};
+    const int64_t count[] = {ptr[half], ptr[MANY] - ptr[half]};
+    const int64_t before = zeros(p.gap, p.gaps * 2), zero_bytes = zeros(p.byte, p.bytes);
+    assert_int_equal(before, p.gaps); /* the higher half of each */
+    assert_int_equal(zero_bytes, 0);
+    for (int f = 1; f >= 0; --f) {
+        for (int64_t at = 0; at < count[f]; at += PIECE) {
+            const int64_t rest = count[f] - at, size = cs_least(rest, PIECE);
+            assert_rest(&file[f], at, cs_least(rest, 2 * PIECE));
+            cs_packed_columns_written(&file[f], at, size);
+            cs_packed_values_written(&file[f], at, size);
+        }
+    }
+    assert_true(zeros(p.gap, p.gaps * 2) - before >= p.gaps - 2 * page);
+    assert_true(zeros(p.byte, p.bytes) >= p.bytes - 4 * page && zeros(p.byte, p.bytes) > 0);
+    CS_FREE_FIELDS(&p, gap, byte, mark);
 }
 
 /* --- files ------------------------------------------------------------------------------------ */

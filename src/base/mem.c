@@ -167,13 +167,25 @@ void cs_free_aligned(void *p)
     }
 }
 
+static const uintptr_t LARGE_PAGE = UINT64_C(1) << 21;
+
 void cs_mem_large_pages(void *p, int64_t bytes)
 {
-    const uintptr_t page = UINT64_C(1) << 21;
+    const uintptr_t page = LARGE_PAGE;
     if (bytes >= 2 * (int64_t)page) {
         uintptr_t from = ((uintptr_t)p + page - 1) / page * page;
         (void)madvise((void *)from, ((uintptr_t)p + (uintptr_t)bytes - from) / page * page,
                       MADV_HUGEPAGE);
+    }
+}
+
+void cs_mem_give_back(void *p, int64_t from, int64_t to)
+{
+    const uintptr_t page = LARGE_PAGE, at = (uintptr_t)p, first = (at + page - 1) / page * page;
+    const uintptr_t begin = (at + (uintptr_t)from) / page * page;
+    const uintptr_t end = (at + (uintptr_t)to) / page * page, later = begin > first ? begin : first;
+    if (end > later) {
+        (void)madvise((void *)later, end - later, MADV_DONTNEED);
     }
 }
 

@@ -102,6 +102,12 @@ void cs_mem_large_pages(void *p, int64_t bytes);
  * kept; a hint, without effect on fewer than 16 pages.
  */
 void cs_mem_populate(void *p, int64_t bytes);
+
+/** Gives memory within an allocation back to the system: the large pages of the bytes `from` to
+ * `to` - 1 after `p`. The content of the bytes from `p` to `p` + `to` - 1 is lost. Consecutive
+ * ranges give back every large page that they fill together.
+ */
+void cs_mem_give_back(void *p, int64_t from, int64_t to);
 /** \endcond */
 
 /** Frees an allocation of this library; accepts NULL. */

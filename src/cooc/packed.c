@@ -10,6 +10,7 @@
  * At most 15 bytes an entry, where 12 would be those of a CSR matrix. */
 #include "cooc/packed_private.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/ints.h"
@@ -188,4 +189,46 @@ void cs_packed_integers(const void *rows, int64_t first, int64_t count, void *to
 void cs_packed_reals(const void *rows, int64_t first, int64_t count, void *to)
 {
     take_values(rows, first, count, true, to);
+}
+
+/* --- giving back ------------------------------------------------------------------------------ */
+
+/* The first mark of these rows, or the mark after the last. Entries before it may be another file's. */
+static const cs_packed_mark *own_mark(const cs_packed_rows *r)
+{
+    const cs_packed_mark *m = mark_of(r->packed, r->begin);
+    return m->entry < r->begin ? m + 1 : m;
+}
+
+/* What lies between the marks of these entries; a mark is at or before its entry, so what is still to
+ * be read stays. */
+static bool between_marks(const cs_packed_rows *r, int64_t first, int64_t count,
+                          const cs_packed_mark *mark[3])
+{
+    mark[0] = own_mark(r);
+    mark[1] = mark_of(r->packed, r->begin + first);
+    mark[2] = mark_of(r->packed, r->begin + first + count);
+    mark[1] = mark[1] < mark[0] ? mark[0] : mark[1];
+    return mark[1] < mark[2];
+}
+
+void cs_packed_columns_written(const void *rows, int64_t first, int64_t count)
+{
+    const cs_packed_rows *r = rows;
+    const cs_packed_mark *mark[3];
+    if (between_marks(r, first, count, mark)) {
+        const int64_t size = sizeof *r->packed->gap, begin = mark[0]->gap;
+        cs_mem_give_back(r->packed->gap + begin, (mark[1]->gap - begin) * size,
+                         (mark[2]->gap - begin) * size);
+    }
+}
+
+void cs_packed_values_written(const void *rows, int64_t first, int64_t count)
+{
+    const cs_packed_rows *r = rows;
+    const cs_packed_mark *mark[3];
+    if (between_marks(r, first, count, mark)) {
+        const int64_t begin = mark[0]->byte;
+        cs_mem_give_back(r->packed->byte + begin, mark[1]->byte - begin, mark[2]->byte - begin);
+    }
 }

@@ -34,6 +34,12 @@ typedef struct {
     double unit; /* of doubles; 1: exact */
 } cs_packed_rows;
 
+/* The memory of the columns, or the values, of entries first .. first + count - 1 is given back, and
+ * they can not be read again. Those before are written, too: both are a cs_npz_written. A file's
+ * pages in memory then take this memory again, which has been touched before. */
+void cs_packed_columns_written(const void *rows, int64_t first, int64_t count);
+void cs_packed_values_written(const void *rows, int64_t first, int64_t count);
+
 /* Entries first .. first + count - 1 of these rows: int32 columns; int64 units; double units * unit.
  * Each is a cs_npz_fill. */
 void cs_packed_columns(const void *rows, int64_t first, int64_t count, void *to);

@@ -35,8 +35,11 @@ static cs_status write_matrix(const char *path, const cs_cooc *part, int64_t fro
                                  .ptr = a->ptr,
                                  .begin = a->ptr[from],
                                  .unit = part->exact ? 1 : part->unit};
-    const cs_made_entries made = {cs_packed_columns,
-                                  integers ? cs_packed_integers : cs_packed_reals, &rows};
+    const cs_made_entries made = {.columns = cs_packed_columns,
+                                  .values = integers ? cs_packed_integers : cs_packed_reals,
+                                  .columns_written = cs_packed_columns_written,
+                                  .values_written = cs_packed_values_written,
+                                  .ctx = &rows};
     cs_status status =
         cs_matrix_write_rows(path, a, from, to, integers, part->packed ? &made : NULL);
     return status;

@@ -88,11 +88,17 @@ cs_status cs_npz_add(cs_npz_writer *w, const char *name, cs_dtype dtype, int ndi
 /** Writes the items first..first+count-1 to `to`. */
 typedef void (*cs_npz_fill)(const void *ctx, int64_t first, int64_t count, void *to);
 
+/** Learns that the items first..first+count-1 are written, and those before them: `fill` is not
+ * called for them again.
+ */
+typedef void (*cs_npz_written)(const void *ctx, int64_t first, int64_t count);
+
 /** Adds a member with one dimension whose items are computed while they are written. `fill` may be
- * called any number of times for any range until the commit; `dtype` must have 8 bytes.
+ * called any number of times for any range until the commit, by several threads at once, and so may
+ * `written`, which can be NULL. `dtype` must have 4 or 8 bytes.
  */
 cs_status cs_npz_add_made(cs_npz_writer *w, const char *name, cs_dtype dtype, int64_t items,
-                          cs_npz_fill fill, const void *ctx) CS_MUST_CHECK;
+                          cs_npz_fill fill, cs_npz_written written, const void *ctx) CS_MUST_CHECK;
 
 /** Adds a scalar byte string (`|S3` for "csr"), as scipy.sparse writes "format". It is copied. */
 cs_status cs_npz_add_text(cs_npz_writer *w, const char *name, const char *text) CS_MUST_CHECK;

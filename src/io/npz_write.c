@@ -7,6 +7,7 @@
  * passes 32 bits. The file is a cs_outfile, so that errors, renaming and refusals are those of every
  * other file. */
 #include <assert.h>
+#include <pthread.h>
 #include <string.h>
 
 #include <zlib.h>
@@ -29,7 +30,8 @@ typedef struct {
     int64_t header_size;
     const void *data; /* borrowed, or NULL */
     cs_npz_fill fill; /* makes items from data, or NULL */
-    char *text;       /* owned data, or NULL */
+    cs_npz_written written;
+    char *text; /* owned data, or NULL */
     int64_t data_size, item_size;
     int64_t at;    /* of the entry in the archive */
     int64_t begin; /* of the data */
@@ -41,8 +43,11 @@ struct cs_npz_writer {
     cs_outfile file;
     member *member;
     int64_t members, capacity, pieces;
-    uint32_t *crc; /* pieces */
-    char *made;    /* PIECE a worker, where items are made */
+    uint32_t *crc;        /* pieces */
+    char *made;           /* PIECE a worker, where items are made */
+    pthread_mutex_t lock; /* guards the two below */
+    bool *written;        /* pieces */
+    int64_t through;      /* all pieces before this one are written */
 };
 
 /* --- members ---------------------------------------------------------------------------------- */
@@ -51,6 +56,7 @@ cs_status cs_npz_create(const char *path, cs_npz_writer **out)
 {
     cs_npz_writer *w = cs_calloc(1, sizeof *w);
     if (!w) return CS_ERR_MEMORY;
+    w->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     cs_status status = cs_outfile_open(path, &w->file);
     return CS_DELIVER(status, out, w, cs_npz_abort);
 }
@@ -63,7 +69,8 @@ void cs_npz_abort(cs_npz_writer **writer)
             CS_FREE_FIELDS(&w->member[i], name, header, text);
         }
         cs_outfile_abort(&w->file);
-        CS_FREE_FIELDS(w, member, crc, made);
+        (void)pthread_mutex_destroy(&w->lock);
+        CS_FREE_FIELDS(w, member, crc, made, written);
         cs_free(w);
         *writer = NULL;
     }
@@ -101,25 +108,26 @@ static cs_status add_member(cs_npz_writer *w, const char *name, const cs_npy_inf
 }
 
 static cs_status add_data(cs_npz_writer *w, const char *name, cs_dtype dtype, int ndim,
-                          const int64_t *shape, cs_npz_fill fill, const void *data)
+                          const int64_t *shape, const member *of)
 {
     cs_npy_info info = {0};
     cs_status status = cs_npy_info_make(dtype, false, ndim, shape, &info);
     if (status != CS_OK) return cs_blame(status, "%s: member %s.npy", w->file.path, name);
-    return add_member(w, name, &info, &(member){.data = data, .fill = fill});
+    return add_member(w, name, &info, of);
 }
 
 cs_status cs_npz_add(cs_npz_writer *w, const char *name, cs_dtype dtype, int ndim,
                      const int64_t *shape, const void *data)
 {
-    return add_data(w, name, dtype, ndim, shape, NULL, data);
+    return add_data(w, name, dtype, ndim, shape, &(member){.data = data});
 }
 
 cs_status cs_npz_add_made(cs_npz_writer *w, const char *name, cs_dtype dtype, int64_t items,
-                          cs_npz_fill fill, const void *ctx)
+                          cs_npz_fill fill, cs_npz_written written, const void *ctx)
 {
     assert(PIECE % cs_dtype_size(dtype) == 0);
-    return add_data(w, name, dtype, 1, &items, fill, ctx);
+    return add_data(w, name, dtype, 1, &items,
+                    &(member){.data = ctx, .fill = fill, .written = written});
 }
 
 cs_status cs_npz_add_text(cs_npz_writer *w, const char *name, const char *text)
@@ -279,6 +287,28 @@ static int64_t piece_size(const member *m, int64_t piece)
     return cs_least(m->data_size - (piece - m->piece) * PIECE, PIECE);
 }
 
+/* Notes that a piece is written, and tells the members of pieces that now have all before them
+ * written, too: what these were made from is not needed again. */
+static void note_written(cs_npz_writer *w, int64_t piece)
+{
+    (void)pthread_mutex_lock(&w->lock);
+    const int64_t from = w->through;
+    w->written[piece] = true;
+    while (w->through < w->pieces && w->written[w->through]) {
+        ++w->through;
+    }
+    const int64_t to = w->through;
+    (void)pthread_mutex_unlock(&w->lock);
+    for (int64_t i = 0; from < to && i < w->members; ++i) {
+        const member *m = &w->member[i];
+        const int64_t first = cs_most(from - m->piece, 0) * PIECE;
+        const int64_t end = cs_least((to - m->piece) * PIECE, m->data_size);
+        if (m->written && first < end) {
+            m->written(m->data, first / m->item_size, (end - first) / m->item_size);
+        }
+    }
+}
+
 static cs_status write_piece(void *ctx, int64_t piece, int worker)
 {
     cs_npz_writer *w = ctx;
@@ -299,6 +329,7 @@ static cs_status write_piece(void *ctx, int64_t piece, int worker)
     const cs_status status = cs_outfile_put_at(&w->file, bytes, size, m->begin + from);
     if (status == CS_OK && piece % AHEAD == AHEAD - 1) /* nearly all of those before are written */
         cs_outfile_start_writing(&w->file, m->begin + from - AHEAD * PIECE, AHEAD * PIECE);
+    if (status == CS_OK) note_written(w, piece);
     return status;
 }
 
@@ -310,8 +341,9 @@ static cs_status write_pieces(cs_npz_writer *w)
         makes = makes || w->member[i].fill;
     }
     w->crc = cs_alloc(w->pieces, sizeof *w->crc);
+    w->written = cs_calloc(w->pieces, sizeof *w->written);
     w->made = makes ? cs_alloc(cs_least(threads, w->pieces), PIECE) : NULL;
-    if (!w->crc || (makes && !w->made)) {
+    if (!w->crc || !w->written || (makes && !w->made)) {
         return CS_ERR_MEMORY;
     }
     cs_status status = cs_parallel_workers(w->pieces, threads, write_piece, w);

@@ -326,17 +326,18 @@ cs_status cs_matrix_write_rows(const char *path, const cs_csr *a, int64_t from, 
     cs_npz_writer *w = NULL;
     cs_status status = cs_npz_create(path, &w);
     if (status == CS_OK)
-        status = made ? cs_npz_add_made(w, "indices", CS_I32, nnz, made->columns, made->ctx)
+        status = made ? cs_npz_add_made(w, "indices", CS_I32, nnz, made->columns,
+                                        made->columns_written, made->ctx)
                       : cs_npz_add(w, "indices", CS_I32, 1, &nnz, a->col + begin);
     if (status == CS_OK)
-        status = cs_npz_add_made(w, "indptr", CS_I64, to - from + 1, to_pointers, &rows);
+        status = cs_npz_add_made(w, "indptr", CS_I64, to - from + 1, to_pointers, NULL, &rows);
     status = status ? status : cs_npz_add_text(w, "format", "csr");
     status = status ? status : cs_npz_add(w, "shape", CS_I64, 1, &two, shape);
     if (status == CS_OK && a->gram) status = cs_npz_add(w, "gram", CS_U8, 1, &one, &gram);
     if (status == CS_OK)
         status = made ? cs_npz_add_made(w, "data", integers ? CS_I64 : CS_F64, nnz, made->values,
-                                        made->ctx)
-                 : integers ? cs_npz_add_made(w, "data", CS_I64, nnz, to_integers, &rows)
+                                        made->values_written, made->ctx)
+                 : integers ? cs_npz_add_made(w, "data", CS_I64, nnz, to_integers, NULL, &rows)
                             : cs_npz_add(w, "data", CS_F64, 1, &nnz, rows.val);
     status = status ? status : cs_npz_commit(&w);
     cs_npz_abort(&w);

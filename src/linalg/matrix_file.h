@@ -53,7 +53,9 @@ typedef struct {
     cs_npz_fill columns;
     /** Values, as int64 or double. */
     cs_npz_fill values;
-    /** Argument of both, which count entries from the first one that is written. */
+    /** Learn what is written, or NULL. */
+    cs_npz_written columns_written, values_written;
+    /** Argument of all, which count entries from the first one that is written. */
     const void *ctx;
 } cs_made_entries;
 
