@@ -55,6 +55,30 @@ TEST(builds_are_those_of_one_process)
     }
 }
 
+/* Whatever number of records fills the memory, so also where the first run is written last, when all
+ * sequences are counted. */
+TEST(the_last_records_may_be_the_first_on_disk)
+{
+    enum { FEW = 240, STEP = 4, SIZES = 12 };
+    bool held = false, spilled = false;
+    ARRAY(int64_t, length, FEW + STEP * SIZES, d, 8 + d % 3);
+    for (int i = 0; i < SIZES; ++i) {
+        CS_AUTO(cs_corpus) corpus = small_corpus(FEW + STEP * i, length, 200, 3, 5);
+        cs_comm alone = {.ranks = 1, .neighbours = 1};
+        cs_cooc_options o = {.threads = 1, .memory_budget = 1 << 20};
+        OK(cs_objective_parse("masked:mask-ratio=0.3", &o.objective));
+        OK(cs_context_parse("nearest:3", &o.context));
+        AUTO_OK(cs_cooc, one, cs_cooc_build(&corpus, &o, &one));
+        o.comm = &alone;
+        AUTO_OK(cs_cooc, of_ranks, cs_cooc_build(&corpus, &o, &of_ranks));
+        held = held || of_ranks.runs == 0;
+        spilled = spilled || of_ranks.runs > 0;
+        of_ranks.runs = one.runs;
+        assert_same_cooc(&one, &of_ranks);
+    }
+    assert_true(held && spilled);
+}
+
 /* The messages of docs/results/scaling.md: of records, 48 bytes to the owners of their rows; of sums,
  * a few words from rank to rank. Each rank sends its share of what it has, and no more. */
 TEST(messages_are_as_stated)

@@ -279,6 +279,17 @@ static cs_status check_sums(const cs_build *b, const count_sums *s)
                : CS_OK;
 }
 
+/* Every record reaches a row, whatever memory, disk and ranks it passed. */
+static cs_status check_total(const cs_assembler *rows, const count_sums *counted)
+{
+    return rows->total == counted->units
+               ? CS_OK
+               : cs_fail(CS_ERR_IO,
+                         "%lld units were counted, but the rows have %lld: records were lost on "
+                         "the way; please report this fault",
+                         (long long)counted->units, (long long)rows->total);
+}
+
 static cs_status collect(cs_build *b)
 {
     const double every = b->of->options.checkpoint_every;
@@ -312,29 +323,26 @@ static cs_status collect_and_merge(cs_build *b, cs_assembler *assembler, cs_cooc
         cs_progress_report(b->of->options.progress, "merge", 0, 0);
         status = merge_all(b, assembler, &result->runs);
     }
-    return status;
+    return status == CS_OK ? check_total(assembler, &sums) : status;
 }
 
 /* --- over ranks ------------------------------------------------------------------------------- */
 
-/* Records that are all in memory: those of one worker from where they are, until the build is over;
- * of several, merged. */
+/* Finished records that are all in memory: those of one worker from where they are, until the build
+ * is over; of several, merged. */
 static cs_status held_to_owners(cs_build *b, cs_exchange *exchange)
 {
     cs_span span[CS_BUILD_WORKERS];
-    cs_status status = finish_collectors(b);
     int64_t left = b->may_use.budget / (int64_t)sizeof(cs_record);
     for (int i = 0; i < b->may_use.workers; ++i) {
         left -= b->worker[i].collector.used;
         span[i] = (cs_span){b->worker[i].collector.slot, b->worker[i].collector.used};
     }
-    if (status == CS_OK && b->may_use.workers == 1 &&
-        cs_exchange_borrow(exchange, span[0].record, span[0].count)) {
+    if (b->may_use.workers == 1 && cs_exchange_borrow(exchange, span[0].record, span[0].count)) {
         return CS_OK;
     }
     cs_exchange_hold(exchange, cs_most(left, 0));
-    if (status == CS_OK)
-        status = cs_spans_merge(span, b->may_use.workers, cs_exchange_take, exchange);
+    cs_status status = cs_spans_merge(span, b->may_use.workers, cs_exchange_take, exchange);
     for (int i = 0; i < b->may_use.workers; ++i) {
         cs_collector_free(&b->worker[i].collector);
     }
@@ -356,6 +364,7 @@ static cs_status records_to_owners(cs_build *b, cs_exchange *exchange, count_sum
 {
     cs_status status = collect_all(b);
     *sums = sums_of_workers(b);
+    if (status == CS_OK) status = finish_collectors(b); /* which may spill the first run */
     if (status == CS_OK)
         status = b->runs.count == 0 ? held_to_owners(b, exchange) : spilled_to_owners(b, exchange);
     *runs = b->runs.count;
@@ -410,7 +419,8 @@ static cs_status count_over_ranks(cs_build *b, cs_windows_job *job, cs_assembler
     result->exchanged = cs_exchange_sent(exchange);
     cs_comm_add(comm, 1, &result->exchanged);
     cs_ranks_add_sums(comm, assembler);
-    return CS_OK;
+    if ((status = check_total(assembler, &sums)) != CS_OK) comm->agreed = true;
+    return status;
 }
 
 static cs_windows_job windows_job(const cs_build *b)
