@@ -25,7 +25,7 @@ cs_toy_spectrum toy_run(toy_method by, const cs_toy *toy)
     OK(by(toy, &spectrum));
     assert_true(strlen(spectrum.source) > 10);
     assert_true(strlen(spectrum.source) < sizeof spectrum.source - 1); /* not cut */
-    assert_true(spectrum.residual < 1e-13);
+    assert_true(spectrum.residual < 5e-13); /* 7e-14 with kernels for any x86-64, more on aarch64 */
     return spectrum;
 }
 

@@ -200,8 +200,8 @@ static const cs_packed_mark *own_mark(const cs_packed_rows *r)
     return m->entry < r->begin ? m + 1 : m;
 }
 
-/* What lies between the marks of these entries; a mark is at or before its entry, so what is still to
- * be read stays. */
+/* Finds the marks of these entries. A mark is at or before its entry, so nothing that is still to be
+ * read lies before the last one. */
 static bool between_marks(const cs_packed_rows *r, int64_t first, int64_t count,
                           const cs_packed_mark *mark[3])
 {

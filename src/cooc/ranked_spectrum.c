@@ -64,7 +64,9 @@ static cs_status by_block(task *t, const cs_svd_options *o)
     cs_status status = cs_ranked_space_open(&t->r, &space);
     if (status == CS_OK) status = cs_svd_block_space(&space.space, &with_memory, &t->part.svd);
     cs_space_cpu_free(&space.here);
-    return status;
+    return status == CS_ERR_MEMORY && t->r.comm->ranks > 1
+               ? cs_blame(status, "all %d ranks together", t->r.comm->ranks)
+               : status;
 }
 
 static cs_status by_parpack(task *t, const cs_svd_options *o)

@@ -287,8 +287,8 @@ static int64_t piece_size(const member *m, int64_t piece)
     return cs_least(m->data_size - (piece - m->piece) * PIECE, PIECE);
 }
 
-/* Notes that a piece is written, and tells the members of pieces that now have all before them
- * written, too: what these were made from is not needed again. */
+/* Notes that a piece is written. Members learn which of their pieces are now written together with all
+ * before them: what these were made from is not needed again. */
 static void note_written(cs_npz_writer *w, int64_t piece)
 {
     (void)pthread_mutex_lock(&w->lock);

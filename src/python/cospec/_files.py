@@ -34,7 +34,7 @@ def read(folder: "str | os.PathLike[str]") -> "dict[str, Any]":
     OSError
         If there is no such folder, or a file cannot be read.
     ValueError
-        If a shard of a matrix has another size than matrix.index.json says.
+        If a shard of a matrix has another size than matrix.index.json says, or the shards together another number of rows.
     """
     answer: "dict[str, Any]" = {}
     for name in names(folder):
@@ -96,6 +96,10 @@ def _joined(folder: str, kind: str) -> Any:
             parts[name] = [np.concatenate(([0], np.cumsum(np.concatenate([np.diff(part) for part in parts[name]]))))]
     arrays: "dict[str, Any]" = {name: np.concatenate(part) for name, part in parts.items()
                                 if name not in ("format", "shape", "gram")}
+    rows = len(arrays["indptr"]) - 1 if "indptr" in arrays else len(arrays["key"]) if "key" in arrays else index["rows"]
+    if rows != index["rows"]:
+        raise ValueError("%s: the listed shards of %s have %d rows, but the matrix %d; copy the whole folder again"
+                         % (os.path.join(folder, INDEX), kind, rows, index["rows"]))
     if "indptr" not in arrays:
         return arrays
     from scipy import sparse
