@@ -185,6 +185,7 @@ cs_status cs_moment4_cost_of(const cs_csr *a, cs_moment4_cost *out)
 
 enum { SAMPLE_BLOCK = CS_PANEL };
 static const double LEVEL = 0.95;
+static const double DEPENDENT = 1e-14; /* length of what is left of a column, relative to it */
 
 double cs_square_norm(const cs_csr *a)
 {
@@ -321,22 +322,53 @@ static int64_t block_at(int64_t first, int64_t all)
     return cs_least(all - first, SAMPLE_BLOCK);
 }
 
-/* Columns made orthonormal; over a group every process does it to the whole of them. */
+/* Column j becomes orthogonal to those before it and of length 1, over all processes; 0, which takes
+ * nothing out, if it depends on them. Classical Gram-Schmidt, repeated until little is left to take
+ * out. dot: scratch of j + 1. */
+static cs_status orthonormalise_one(const estimate *e, int64_t j, cs_dense *q, double *dot)
+{
+    enum { MOST_PASSES = 5 };
+    double *x = q->data + j * q->ld, before = 0;
+    bool again = true;
+    for (int pass = 0; pass < MOST_PASSES && again; ++pass) {
+        for (int64_t i = 0; i <= j; ++i) {
+            dot[i] = cs_dot(e->held, q->data + i * q->ld, x);
+        }
+        sum_over(e, j + 1, dot);
+        if (!isfinite(dot[j])) {
+            e->a->comm->agreed = true;
+            return cs_fail(CS_ERR_INPUT, "a sketched vector of the matrix has squared norm %g",
+                           dot[j]);
+        }
+        double taken = 0;
+        for (int64_t i = 0; i < j; ++i) {
+            taken += dot[i] * dot[i];
+            cs_add_multiple(e->held, -dot[i], q->data + i * q->ld, x);
+        }
+        before = pass == 0 ? dot[j] : before;
+        again = taken > 0.01 * dot[j];
+    }
+    dot[j] = cs_dot(e->held, x, x);
+    sum_over(e, 1, &dot[j]);
+    if (dot[j] > DEPENDENT * DEPENDENT * before) {
+        cs_divide(e->held, sqrt(dot[j]), x);
+    } else if (e->held > 0) {
+        memset(x, 0, (size_t)e->held * sizeof *x);
+    }
+    return CS_OK;
+}
+
+/* Columns made orthonormal; those that are known are so already. Over a group no process has the
+ * whole of them. */
 static cs_status orthonormalise(const estimate *e, cs_dense *q)
 {
-    CS_AUTO(cs_dense) whole = {0};
     if (!e->a->comm) {
         return cs_dense_orthonormalise(q);
     }
-    cs_status status = cs_dense_init(&whole, e->a->cols, q->cols);
-    for (int64_t j = 0; status == CS_OK && j < q->cols; ++j) {
-        cs_comm_gather(e->a->comm, e->a->cols, sizeof(double), q->data + j * q->ld,
-                       whole.data + j * whole.ld);
-    }
-    if (status == CS_OK) status = cs_dense_orthonormalise(&whole);
-    for (int64_t j = 0; status == CS_OK && j < q->cols && e->held > 0; ++j) {
-        memcpy(q->data + j * q->ld, whole.data + e->first + j * whole.ld,
-               (size_t)e->held * sizeof *q->data);
+    CS_AUTO_FREE double *dot = cs_calloc(q->cols, sizeof *dot);
+    cs_status status = dot ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t j = e->known; status == CS_OK && j < q->cols; ++j) {
+        status = orthonormalise_one(e, j, q, dot);
     }
     return status;
 }
@@ -431,6 +463,22 @@ static cs_sum4 summary(const estimate *e, double part, const double *value)
                               2 * cols * q * (n + (e->sketch > 0 ? q : 0))};
 }
 
+/* The number of sketched columns, in addition to those that are known. */
+static int64_t sketched(const cs_moment4_sampling *s, int64_t cols, int64_t known)
+{
+    const int64_t columns = cs_least(s->sketch, cols);
+    return columns > known ? columns - known : 0;
+}
+
+double cs_moment4_estimate_bytes(const cs_moment4_sampling *s, int64_t cols, int64_t known,
+                                 double left, double right)
+{
+    const int64_t sketch = sketched(s, cols, known);
+    const double own = sketch > 0 ? (double)(known + sketch) : 0;
+    return sizeof(double) *
+           ((double)cols + own * right + SAMPLE_BLOCK * (left + right) + (double)s->samples);
+}
+
 cs_status cs_moment4_estimate_over(const cs_moment4_operator *a, const cs_moment4_sampling *s,
                                    cs_sum4 *out)
 {
@@ -445,8 +493,7 @@ cs_status cs_moment4_estimate_over(const cs_moment4_operator *a, const cs_moment
         return cs_fail(CS_ERR_USAGE, "confidence level %g is not in (0, 1)", s->level);
     }
     e.q = e.known > 0 ? s->v : NULL;
-    int64_t free_columns = s->sketch < a->cols ? s->sketch : a->cols;
-    e.sketch = free_columns > e.known ? free_columns - e.known : 0;
+    e.sketch = sketched(s, a->cols, e.known);
     cs_threads_blas_hold(true); /* its bits depend on its threads */
     double *value = cs_pool_take(&e.pool, s->samples, sizeof *value);
     cs_dense z = cs_dense_in(&e.pool, e.held, SAMPLE_BLOCK);

@@ -158,12 +158,17 @@ typedef struct {
 } cs_moment4_operator;
 
 /** The same estimate for an operator, from the same random vectors; over a group it differs by
- * rounding. All ranks call it and receive the same bits. Each needs `cols` doubles more, with a
- * sketch p + sketch columns of full length, and sends 16 cols (samples + 3 sketch) bytes, with a
- * sketch 8 cols (p + sketch) more. A failure that was not agreed on belongs to this rank.
+ * rounding. All ranks call it and receive the same bits. Each needs `cols` doubles more and sends 16
+ * cols (samples + 3 sketch) bytes. A failure that was not agreed on belongs to this rank.
  */
 cs_status cs_moment4_estimate_over(const cs_moment4_operator *a,
                                    const cs_moment4_sampling *sampling, cs_sum4 *out) CS_MUST_CHECK;
+
+/** Bytes, at most, that it takes on a process of a group: `known` of the sampling's vectors, of `cols`
+ * entries in all, are known, and `left` and `right` entries of a vector are here.
+ */
+double cs_moment4_estimate_bytes(const cs_moment4_sampling *sampling, int64_t cols, int64_t known,
+                                 double left, double right);
 
 /** `value` as an exact sum that took `spent` multiply-adds. */
 cs_sum4 cs_sum4_exact(double value, double spent);

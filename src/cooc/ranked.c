@@ -395,37 +395,6 @@ double cs_ranked_gram_cost(cs_comm *c, const cs_csr *a)
     return sum;
 }
 
-cs_status cs_ranked_estimate(const cs_shard *shard, const cs_spectrum_options *options,
-                             cs_ranked_sizes *out)
-{
-    cs_comm *c = shard->comm;
-    const cs_csr *a = &shard->a;
-    const double n = (double)shard->width, nnz = (double)cs_csr_nnz(a), held = (double)a->rows;
-    const double k = options->k > 0 ? (double)options->k : n, slice = n / c->ranks;
-    double basis = 8 * slice * (double)cs_svd_block_columns((int64_t)k, shard->width, false);
-    if (options->solver_memory > 0) basis = fmin(basis, (double)options->solver_memory);
-    /* While it is solved, and then with the results, which are copied, and their residuals. */
-    const double solving = basis + 8 * CS_PANEL * held,
-                 results = (16 * k + 16 * CS_PANEL) * (held + slice);
-    const double bytes = 24 * nnz + 16 * held + 28 * n + 16 * CS_PANEL * n + fmax(solving, results);
-    double sums[2] = {nnz, held};
-    CS_AUTO_FREE double *filled = cs_calloc(shard->width, sizeof *filled);
-    if (!filled) return CS_ERR_MEMORY;
-    for (int64_t e = 0; e < cs_csr_nnz(a); ++e) {
-        filled[a->col[e]] = 1;
-    }
-    out->moment4_cost = cs_ranked_gram_cost(c, a);
-    cs_comm_sum(c, 2, sums);
-    cs_comm_sum(c, shard->width, filled);
-    out->nnz = (int64_t)sums[0];
-    out->filled_rows = shard->transposed ? 0 : (int64_t)sums[1];
-    out->rank_bytes = -(double)cs_comm_least(c, -(int64_t)bytes);
-    for (int64_t j = 0; shard->transposed && j < shard->width; ++j) {
-        out->filled_rows += filled[j] > 0;
-    }
-    return CS_OK;
-}
-
 /* --- open ------------------------------------------------------------------------------------- */
 
 static cs_status describe(cs_ranked *r)

@@ -73,6 +73,11 @@ double cs_ranked_gram_cost(cs_comm *c, const cs_csr *a);
 cs_status cs_ranked_certify(cs_ranked *r, const cs_spectrum_options *options,
                             cs_certificate_facts *facts, cs_spectrum *s) CS_MUST_CHECK;
 
+/* Bytes, at most, of these on a rank that holds `held` entries of the larger side, for k triplets;
+ * cost: cs_ranked_gram_cost. */
+double cs_ranked_certify_bytes(const cs_shard *shard, const cs_spectrum_options *options, int64_t k,
+                               double held, double cost);
+
 /* The inertia certificate, on rank 0: whether the whole matrix and the vectors fit half of its free
  * memory (else the certificate says so), and the count, once the vectors are there. All ranks get
  * the certificate; all return the same. Sends 12 nnz / R + 24 held bytes a rank. Errors as

@@ -274,7 +274,7 @@ cs_status cs_ranked_inertia(const cs_ranked *r, const cs_shard *shard,
     return status;
 }
 
-enum { BLOCK_ENTRIES = 1 << 21 };
+enum { BLOCK_ENTRIES = 1 << 20 };
 
 /* --- exact ------------------------------------------------------------------------------------ */
 
@@ -301,13 +301,19 @@ static cs_status gram_row(void *ctx, int64_t item)
     return CS_OK;
 }
 
+/* Rows of a block of the Gram matrix. */
+static int64_t block_rows(int64_t width)
+{
+    return cs_least(cs_most(BLOCK_ENTRIES / cs_most(width, 1), 1), width);
+}
+
 static cs_status exact4(cs_ranked *r, const cs_progress *progress, double *out)
 {
     double sum = 0, lost = 0;
-    const int64_t rows = cs_least(cs_most(BLOCK_ENTRIES / cs_most(r->width, 1), 1), r->width);
+    const int64_t rows = block_rows(r->width), size = rows * r->width;
     CS_AUTO(cs_pool) pool = {0};
-    double *part = cs_pool_take(&pool, rows * r->width, sizeof *part);
-    double *mine = cs_pool_take(&pool, rows * r->width, sizeof *mine);
+    double *part = cs_pool_take(&pool, size, sizeof *part);
+    double *mine = cs_pool_take(&pool, size / r->comm->ranks + 1, sizeof *mine);
     cs_status status = pool.status;
     for (int64_t first = 0, count = 0; first < r->width && status == CS_OK; first += count) {
         int64_t begin = 0, entries = 0;
@@ -329,19 +335,30 @@ static cs_status exact4(cs_ranked *r, const cs_progress *progress, double *out)
 
 /* --- estimate --------------------------------------------------------------------------------- */
 
+static cs_moment4_sampling sampling_of(const cs_spectrum_options *o)
+{
+    return (cs_moment4_sampling){.samples = CS_MOMENT4_SAMPLES,
+                                 .sketch = CS_MOMENT4_SKETCH,
+                                 .seed = o->seed,
+                                 .threads = o->threads,
+                                 .progress = o->progress};
+}
+
 static cs_status estimate4(cs_ranked *r, const cs_spectrum_options *o, const cs_dense *v,
                            cs_spectrum *s)
 {
     const cs_moment4_operator a = {
         .op = &r->op, .comm = r->comm, .cols = r->width, .nnz = (double)r->nnz};
-    const cs_moment4_sampling sampling = {.samples = CS_MOMENT4_SAMPLES,
-                                          .sketch = CS_MOMENT4_SKETCH,
-                                          .seed = o->seed,
-                                          .threads = o->threads,
-                                          .v = v,
-                                          .sigma = s->sigma,
-                                          .progress = o->progress};
+    cs_moment4_sampling sampling = sampling_of(o);
+    sampling.v = v;
+    sampling.sigma = s->sigma;
     return cs_moment4_estimate_over(&a, &sampling, &s->moments.sum4);
+}
+
+/* Multiply-adds, or numbers of the Gram matrix of the smaller side, whichever are more. */
+static double exact_cost(int64_t width, double gram_cost)
+{
+    return fmax(gram_cost, (double)width * (double)width / 2);
 }
 
 /* sum sigma^2 and, if the options ask for it, sum sigma^4. It is exact by blocks of the smaller
@@ -359,8 +376,7 @@ static cs_status sum_moments(cs_ranked *r, const cs_spectrum_options *options,
     cs_comm_sum(r->comm, 1, &s->moments.sum_sigma2);
     if (options->moment4) {
         s->moments.sum_sigma4_cost = cs_ranked_gram_cost(r->comm, &r->a);
-        double numbers = (double)r->width * (double)r->width / 2, sum = 0;
-        double cost = fmax(s->moments.sum_sigma4_cost, numbers);
+        double cost = exact_cost(r->width, s->moments.sum_sigma4_cost), sum = 0;
         if (!cs_moment4_exact(options, facts, cost, s)) status = estimate4(r, options, v, s);
         if (status == CS_OK && cs_moment4_exact(options, facts, cost, s)) {
             status = exact4(r, options->progress, &sum);
@@ -421,4 +437,38 @@ cs_status cs_ranked_certify(cs_ranked *r, const cs_spectrum_options *o, cs_certi
     r->deflated = deflated;
     if (status == CS_OK) cs_certificates_of(o, facts, s);
     return status;
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+/* Where few multiply-adds are used sparingly the sum is estimated, and then exact if it decides. */
+static double moments_bytes(const cs_shard *shard, const cs_spectrum_options *o, int64_t k,
+                            double held, double cost)
+{
+    const int64_t n = shard->width;
+    const int ranks = shard->comm->ranks;
+    const bool exact = cs_moment4_affordable(o, cost);
+    const cs_moment4_sampling sampling = sampling_of(o);
+    double bytes = 0;
+    if (exact) {
+        bytes = sizeof(double) * (double)block_rows(n) * (double)n * (1 + 1.0 / ranks);
+    }
+    if (!exact || (o->moment4_sparing && cost > CS_MOMENT4_CHEAP)) {
+        bytes = fmax(bytes, cs_moment4_estimate_bytes(&sampling, n, k, held, (double)n / ranks));
+    }
+    return bytes;
+}
+
+double cs_ranked_certify_bytes(const cs_shard *shard, const cs_spectrum_options *o, int64_t k,
+                               double held, double cost)
+{
+    const int64_t n = shard->width;
+    double bytes = 0;
+    if (o->moment4) {
+        bytes = moments_bytes(shard, o, k, held, exact_cost(n, cost));
+    }
+    if ((o->certify & CS_CERTIFY_PROBE) && k < n) { /* else all triplets are known */
+        bytes = fmax(bytes, cs_svd_probe_bytes(k, n, held, (double)n / shard->comm->ranks));
+    }
+    return bytes;
 }

@@ -338,6 +338,8 @@ cs_status cs_ranked_spectrum(cs_shard *shard, const cs_spectrum_options *options
         status = solve(&t);
     }
     if (status == CS_OK) status = merge(&t, &s);
+    cs_dense_free(&t.part.svd.u); /* which are copied */
+    cs_dense_free(&t.part.svd.v);
     if (status == CS_OK) status = take_residuals(&t.r, &s);
     if (status == CS_OK) {
         describe(&t, shard, &s);

@@ -151,6 +151,12 @@ cs_status cs_svd_residuals(const cs_linop *a, int64_t k, const double *sigma, co
 int64_t cs_svd_block_columns(int64_t k, int64_t n, bool direct);
 
 /** \cond INTERNAL */
+/* Bytes, at most, of the block solver and of the probe for k triplets of a matrix with n columns in
+ * all, on a process that has `left` and `right` entries of each vector. memory: of this process's
+ * part of the basis, 0 for no limit; the probe has none. The triplets themselves are left out. */
+double cs_svd_block_bytes(int64_t k, int64_t n, int64_t memory, double left, double right);
+double cs_svd_probe_bytes(int64_t k, int64_t n, double left, double right);
+
 /* One function for each solver, called by cs_svd_compute, for an operator with rows >= cols (of a
  * group: of all parts together). cs_svd_compute drops values below the floor and computes the
  * residuals. The caller frees what a failure leaves in *out.

@@ -142,6 +142,13 @@ static cs_status run_steps(cs_krylov *k, int64_t locked, int64_t steps, double b
     return CS_OK;
 }
 
+/* Panels of the probe's basis: the k known columns, one for each step, and the block after the last
+ * of them. */
+static int64_t probe_panels(int64_t k, int64_t n)
+{
+    return (k + B - 1) / B + cs_probe_steps(n, false) + 1;
+}
+
 cs_status cs_svd_probe_space(cs_space *space, const cs_dense *v, double bound, uint64_t seed,
                              cs_probe *out)
 {
@@ -150,7 +157,7 @@ cs_status cs_svd_probe_space(cs_space *space, const cs_dense *v, double bound, u
     CS_AUTO(cs_ritz) ritz = {0};
     cs_threads_blas_hold(true); /* its bits depend on its threads */
     *out = (cs_probe){0};
-    cs_status status = cs_krylov_open(space, false, locked + steps + 1, seed, &k);
+    cs_status status = cs_krylov_open(space, false, probe_panels(v->cols, space->cols), seed, &k);
     status = status ? status : lock(&k, v);
     k.blocks = (uint64_t)1 << 32; /* apart from the solver's */
     status = status ? status : cs_krylov_fresh(&k);
@@ -174,6 +181,29 @@ int64_t cs_svd_block_columns(int64_t k, int64_t n, bool direct)
 {
     const int64_t run = k + B * (cs_probe_steps(n, direct) + 2); /* a fresh block's, no restart */
     return (cs_least(cs_most(6 * k, run), n) + B - 1) / B * B + CS_BLOCK_SPARE * B;
+}
+
+/* Of the projected matrix, and of the eigenproblem of as much of it as is not locked: a copy and the
+ * workspace of two. */
+static double projected_bytes(double columns, double locked)
+{
+    const double rest = columns - locked;
+    return sizeof(double) * (columns * columns + 3 * rest * rest);
+}
+
+double cs_svd_block_bytes(int64_t k, int64_t n, int64_t memory, double left, double right)
+{
+    double columns = (double)cs_svd_block_columns(k, n, false);
+    if (memory > 0) columns = fmin(columns, (double)memory / (sizeof(double) * fmax(right, 1)));
+    /* In addition to the basis: the next block, the one after it, and A times a block. */
+    return sizeof(double) * (columns * right + B * (2 * right + left)) +
+           projected_bytes(columns, 0);
+}
+
+double cs_svd_probe_bytes(int64_t k, int64_t n, double left, double right)
+{
+    const double panels = (double)probe_panels(k, n);
+    return sizeof(double) * B * (panels * right + left) + projected_bytes(panels * B, (double)k);
 }
 
 cs_status cs_krylov_capacity(const cs_space *space, const cs_svd_options *o, bool bidiagonal,
