@@ -435,7 +435,10 @@ cs_status cs_assembler_reserve(cs_assembler *whole, const cs_assembler_size *mor
             *(void **)k->at = file->at;
         } else {
             status = widen(k->at, items, k->size);
-            if (status == CS_OK) cs_mem_large_pages(*(void **)k->at, items * (int64_t)k->size);
+            /* These are given back while they are written (packed.c). The others have small pages, which
+             * are quicker where a host has taken memory back. */
+            if (status == CS_OK && (k->at == &whole->packed.gap || k->at == &whole->packed.byte))
+                cs_mem_large_pages(*(void **)k->at, items * (int64_t)k->size);
         }
     }
     if (status == CS_OK) {

@@ -5,15 +5,12 @@ usage: commands_bench.py COSPEC OUT.json MATRIX.npz [--small]      (called by be
 Runs of ours and of the peer are interleaved. Peers: GloVe's own cooccur (its build folder in $GLOVE, or on PATH), scipy's svds, SLEPc, numpy as installed and, where
 $BENCH_NUMPY (default: python3) is another Python with numpy, that of PyPI with its own OpenBLAS. One that is not here is named and skipped. The time of a
 small model's training is in the rows of train_bench.py. The program of an older commit in $BENCH_BEFORE is a peer of `compare` and of
-text to matrix. The latter is also measured after `reclaim`. A command that takes more than 10
+text to matrix. A command that takes more than 10
 seconds runs once; LIMIT seconds end it, and its time is then a lower bound.
 """
-import contextlib
 import glob
 import json
 import math
-import mmap
-import multiprocessing
 import os
 import resource
 import shutil
@@ -76,45 +73,6 @@ def report(workload, ours, peers, note, aim=None, why="", limit=LIMIT):
     if not there:
         rows.append({"workload": workload, "ours_s": mine, "peer": "none", "peer_s": [], "note": note + absent + ended})
     return statistics.median(mine)
-
-
-def touch(bytes):
-    """Memory whose pages are all touched."""
-    memory = mmap.mmap(-1, bytes)
-    memory.madvise(mmap.MADV_HUGEPAGE)
-    np.frombuffer(memory, np.uint8)[::4096] = 1
-    return memory
-
-
-def available():
-    with open("/proc/meminfo") as f:
-        return next(int(line.split()[1]) << 10 for line in f if line.startswith("MemAvailable"))
-
-
-@contextlib.contextmanager
-def holding(rest):
-    """Another process holds all memory but the rest."""
-    holder = multiprocessing.Process(target=lambda size: (touch(size), time.sleep(1e6)), args=(max(available() - rest, 1 << 21),))
-    holder.start()
-    time.sleep(60)
-    try:
-        yield
-    finally:
-        holder.kill()
-        holder.join()
-
-
-def reclaim():
-    """Free memory in the state in which the host of a virtual machine reclaims it: in large blocks, for ten seconds. Other hosts have no such state."""
-    shutil.rmtree("result", ignore_errors=True)
-    os.sync()
-    user = multiprocessing.Process(target=touch, args=(max(available() - (1 << 29), 1 << 21),))
-    user.start()
-    user.join()
-    with open("text.txt", "rb") as f:
-        while f.read(1 << 24):
-            pass
-    time.sleep(10)
 
 
 def spellings(vocabulary):
@@ -223,18 +181,12 @@ with tempfile.TemporaryDirectory() as work:
                 return seconds + once([cooccur, "-memory", 4, "-vocab-file", "vocab", "-window-size", 10, "-symmetric", symmetric, "-verbose", 0], stdin=f, stdout=to)
         return run if cooccur and counter else None
 
-    def reclaimed(run):
-        return run and (lambda: (reclaim(), run())[1])
-
-    states = (("", lambda run: run), (", where the host has reclaimed free memory", reclaimed))
     for form, objective, symmetric in (("one-sided", "ar", 0), ("symmetric", "permuted-ar", 1)):
         line = ["cooc", "--corpus", "text.txt", "--objective", objective, "--context", "each:10", "--tokenizer", "whitespace", "--vocab", "all"]
-        for state, made in states:
-            with holding(8 << 30) if state and not small else contextlib.nullcontext():
-                report(f"whole command: text of {tokens} tokens to matrix, window 10, {form}{state}", made(ours(*line)),
-                       {"GloVe's own vocab_count and cooccur": made(glove(symmetric, True)), "GloVe's own cooccur, its vocabulary given": made(glove(symmetric, False)),
-                        "cospec of an older commit ($BENCH_BEFORE)": made(ours(*line, program=before) if before else None)}, "all words; ours builds its vocabulary too",
-                       lambda name: 10 if "vocab_count" in name else math.nan, "most of the time is first touches, many of them of the file in the page cache" if state else "")
+        report(f"whole command: text of {tokens} tokens to matrix, window 10, {form}", ours(*line),
+               {"GloVe's own vocab_count and cooccur": glove(symmetric, True), "GloVe's own cooccur, its vocabulary given": glove(symmetric, False),
+                "cospec of an older commit ($BENCH_BEFORE)": ours(*line, program=before) if before else None}, "all words; ours builds its vocabulary too",
+               lambda name: 10 if "vocab_count" in name else math.nan, "slower where a host has reclaimed free memory")
     shutil.rmtree("result")
     os.remove("text.txt")
 
